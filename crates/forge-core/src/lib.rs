@@ -1,1 +1,24 @@
-//! x
+//! The guardrail engine: messages, workflows, verdicts, budgets and nudges.
+//!
+//! The engine does no I/O and knows no clock: a model's [`Response`] goes in, a [`Verdict`] comes out; the
+//! [`Outcome`]s of the tools go in, a [`Recorded`] comes out.
+#![forbid(unsafe_code)]
+
+mod budgets;
+mod constraint;
+mod interrupt;
+mod message;
+mod response;
+mod verdict;
+
+pub use budgets::Budgets;
+pub use constraint::Constraint;
+pub use forge_parse::{
+    Arguments, Dialect, Fault, FieldFault, FieldProblem, FinishReason, ParsedCall, Repair, ToolName, ToolSpec,
+};
+pub use interrupt::{Account, Interrupt, InterruptKind};
+pub use message::{CallId, Message, ResultKind, ToolCall, UserOrigin};
+pub use response::{RawCall, Response, Usage};
+pub use verdict::{
+    ApprovedCall, Batch, BlockReason, BlockedCall, Next, Nudge, NudgeKind, Outcome, Recorded, Reprompt, Verdict,
+};

@@ -1,0 +1,23 @@
+use serde::{Deserialize, Serialize};
+
+/// How much misbehaviour a run bears. A budget is exhausted when its count *exceeds* the limit; 0 bears none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Budgets {
+    /// Format faults in a row: text where a call was due, unknown tools, malformed or invalid arguments. Default 3.
+    pub format_retries: u32,
+    /// Batches in a row in which a tool failed. Default 2.
+    pub tool_errors: u32,
+    /// Attempts to finish before the required steps are done. Default 3.
+    pub premature_attempts: u32,
+    /// Calls in a row whose step order or prerequisites were not met. Default 2.
+    pub prerequisite_violations: u32,
+    /// Generations of the whole run, at least 1. Default 10; reaching it with work left is the end.
+    pub iterations: u32,
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        Self { format_retries: 3, tool_errors: 2, premature_attempts: 3, prerequisite_violations: 2, iterations: 10 }
+    }
+}
