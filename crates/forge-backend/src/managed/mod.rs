@@ -1,0 +1,1 @@
+//! Model servers that Forge starts and stops itself.
