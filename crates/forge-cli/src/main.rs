@@ -1,2 +1,22 @@
-//! x
-fn main() {}
+//! The `forge` command.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod commands;
+mod exit;
+mod progress;
+mod signals;
+mod terminal;
+mod trace;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match cli::run() {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            anstream::eprintln!("{style}error:{style:#} {error:#}", style = terminal::BAD.bold());
+            exit::Exit::Failed.into()
+        }
+    }
+}

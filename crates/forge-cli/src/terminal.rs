@@ -7,11 +7,11 @@ use forge_core::{BlockReason, BlockedCall, Constraint, Fault, Message, Nudge, Ou
 use forge_runner::{Observer, RunEvent, RunOutcome, RunReport};
 use indicatif::{ProgressBar, ProgressStyle};
 
-const BOLD: Style = Style::new().bold();
-const DIM: Style = Style::new().dimmed();
-const GOOD: Style = AnsiColor::Green.on_default();
+pub(crate) const BOLD: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 const WARN: Style = AnsiColor::Yellow.on_default();
-const BAD: Style = AnsiColor::Red.on_default();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default();
 const CALL: Style = AnsiColor::Cyan.on_default().bold();
 
 /// The widest an argument list or a result is shown, in characters.
@@ -62,7 +62,7 @@ impl Terminal {
     }
 
     fn delta(&mut self, text: &str) {
-        self.tail.push_str(&text.replace('\n', " "));
+        self.tail.push_str(&printable(text).replace('\n', " "));
         let excess = self.tail.chars().count().saturating_sub(60);
         self.tail = self.tail.chars().skip(excess).collect();
         self.spinner.set_message(self.tail.clone());
@@ -211,7 +211,7 @@ fn names(tools: &[ToolName]) -> String {
 
 /// One line of at most [`BRIEF`] characters that says how much more there is.
 fn brief(text: &str) -> String {
-    let text = text.trim();
+    let text = printable(text.trim());
     let one_line = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ⏎ ");
     let length = one_line.chars().count();
     if length <= BRIEF {
@@ -219,4 +219,31 @@ fn brief(text: &str) -> String {
     }
     let shown: String = one_line.chars().take(BRIEF).collect();
     format!("{shown}… (+{} characters)", length - BRIEF)
+}
+
+/// Text that can't drive the terminal: what a model or a tool writes may hold escape sequences.
+pub(crate) fn printable(text: &str) -> String {
+    let harmless = |character: char| !character.is_control() || matches!(character, '\n' | '\t');
+    text.chars().map(|character| if harmless(character) { character } else { '\u{fffd}' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BRIEF, brief, printable};
+
+    #[test]
+    fn escape_sequences_do_not_reach_the_terminal() {
+        assert_eq!(printable("a\u{1b}[2Jb\tc\n\u{9b}d"), "a\u{fffd}[2Jb\tc\n\u{fffd}d");
+    }
+
+    #[test]
+    fn a_long_text_says_how_much_was_left_out() {
+        let text = "ä".repeat(BRIEF + 7);
+        assert!(brief(&text).ends_with("… (+7 characters)"));
+    }
+
+    #[test]
+    fn lines_are_joined() {
+        assert_eq!(brief("  one\n\n  two\n"), "one ⏎ two");
+    }
 }

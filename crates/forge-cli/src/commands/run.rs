@@ -1,0 +1,190 @@
+//! `forge run`: a declared workflow against a model server.
+
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Args;
+use forge_backend::{Backend, OpenAiCompatible, OpenAiConfig, Secret};
+use forge_runner::{LoadedWorkflow, Observer, RunEvent, RunOutcome, RunReport, Runner, RunnerOptions, Seed, WorkflowFile};
+
+use crate::exit::Exit;
+use crate::signals;
+use crate::terminal::{self, Terminal};
+use crate::trace::Trace;
+
+/// Runs a workflow file against a model server.
+///
+/// The workflow file (TOML) declares the tools, the steps that have to be done, their order and prerequisites, and the
+/// tool that ends the run. Forge drives the model through it: what happens is shown on the standard error as it
+/// happens, and the result goes to the standard output.
+#[derive(Args)]
+#[command(after_help = format!("{EXAMPLES}\n\n{}", Exit::HELP))]
+pub(crate) struct RunArgs {
+    /// The workflow file.
+    file: PathBuf,
+
+    /// The task, in words for the model. `-` reads it from the standard input.
+    task: String,
+
+    #[command(flatten)]
+    server: ServerArgs,
+
+    /// Gives a variable of the workflow's system prompt a value. May be repeated.
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
+    variables: Vec<(String, String)>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Which model server answers.
+#[derive(Args)]
+pub(crate) struct ServerArgs {
+    /// The model server's address: anything that speaks OpenAI's chat completions, with or without `/v1`.
+    #[arg(long, value_name = "URL", env = "FORGE_BACKEND_URL", default_value = "http://127.0.0.1:8080")]
+    backend_url: String,
+
+    /// The model to ask for. Without it the server's first model is used.
+    #[arg(long, value_name = "NAME", env = "FORGE_MODEL")]
+    model: Option<String>,
+
+    /// The key the server asks for. Prefer the environment variable: a command line is visible to other users.
+    #[arg(long, value_name = "KEY", env = "FORGE_API_KEY", hide_env_values = true)]
+    api_key: Option<String>,
+}
+
+/// Where a run's account goes.
+#[derive(Args)]
+pub(crate) struct OutputArgs {
+    /// Writes every event of the run to a file, one JSON object a line.
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// Prints the whole account of the run as one JSON object instead of the result's text.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Shows nothing but the result and errors.
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  Run the example on the server at 127.0.0.1:8080:
+    forge run examples/log-triage/workflow.toml \"Find out why customers could not pay\"
+  Another server, another product, and a trace to look at later:
+    forge run examples/log-triage/workflow.toml \"What went wrong?\" \\
+      --backend-url http://127.0.0.1:11434 --model qwen3:8b --var product=\"a bank\" --trace run.jsonl
+  Only the account, for a script:
+    forge run workflow.toml \"Count the open tickets\" --quiet --json | jq .outcome";
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
+        _ => Err(format!("{text:?} is not of the form NAME=VALUE, such as product=\"a web shop\"")),
+    }
+}
+
+/// Runs the command.
+pub(crate) async fn run(args: RunArgs) -> anyhow::Result<Exit> {
+    let variables: BTreeMap<_, _> = args.variables.into_iter().collect();
+    let loaded = match WorkflowFile::load(&args.file, &variables) {
+        Ok(loaded) => loaded,
+        Err(error) => {
+            anstream::eprintln!("{error}");
+            return Ok(Exit::BadWorkflow);
+        }
+    };
+    let task = task(args.task)?;
+    let backend = match connect(&args.server) {
+        Ok(backend) => backend,
+        Err(error) => {
+            anstream::eprintln!("{style}error:{style:#} {error:#}", style = terminal::BAD.bold());
+            return Ok(Exit::Usage);
+        }
+    };
+    drive(&loaded, task, backend, &args.output).await.map(|(exit, _)| exit)
+}
+
+fn task(task: String) -> anyhow::Result<String> {
+    if task != "-" {
+        return Ok(task);
+    }
+    let mut stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        anstream::eprintln!("Reading the task from the keyboard; end it with Ctrl-D.");
+    }
+    let mut text = String::new();
+    stdin.read_to_string(&mut text).context("can't read the task from the standard input")?;
+    Ok(text)
+}
+
+fn connect(server: &ServerArgs) -> anyhow::Result<Arc<dyn Backend>> {
+    let mut config = OpenAiConfig::new(&server.backend_url)?;
+    config.model.clone_from(&server.model);
+    config.api_key = server.api_key.clone().map(Secret::new);
+    Ok(Arc::new(OpenAiCompatible::new(config)?))
+}
+
+/// Drives a loaded workflow to its end and shows it. Also the heart of `forge quickstart`.
+pub(crate) async fn drive(
+    loaded: &LoadedWorkflow,
+    task: String,
+    backend: Arc<dyn Backend>,
+    output: &OutputArgs,
+) -> anyhow::Result<(Exit, RunReport)> {
+    let mut trace = output.trace.as_deref().map(Trace::create).transpose()?;
+    let mut view = (!output.quiet).then(Terminal::new);
+    let runner = Runner::new(backend, RunnerOptions::from_workflow(loaded));
+    let mut observer = |event: &RunEvent| {
+        if let Some(view) = &mut view {
+            view.event(event);
+        }
+        if let Some(trace) = &mut trace {
+            trace.write(event);
+        }
+    };
+    let report = runner.run(loaded, Seed::input(task), &mut observer, signals::cancellation()).await;
+    print_result(&report, output)?;
+    if let Some(trace) = trace {
+        trace.close()?;
+    }
+    Ok((exit_of(&report.outcome), report))
+}
+
+fn print_result(report: &RunReport, output: &OutputArgs) -> anyhow::Result<()> {
+    if output.json {
+        println!("{}", serde_json::to_string_pretty(report)?);
+        return Ok(());
+    }
+    match &report.outcome {
+        RunOutcome::Done { result: text, .. } | RunOutcome::Answered { text } => {
+            if std::io::stdout().is_terminal() {
+                println!("{}", terminal::printable(text));
+            } else {
+                println!("{text}");
+            }
+        }
+        RunOutcome::Interrupted { .. } | RunOutcome::BackendFailed { .. } | RunOutcome::Cancelled => {
+            if output.quiet {
+                for line in terminal::summary(report) {
+                    anstream::eprintln!("{line}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn exit_of(outcome: &RunOutcome) -> Exit {
+    match outcome {
+        RunOutcome::Done { .. } | RunOutcome::Answered { .. } => Exit::Done,
+        RunOutcome::Interrupted { .. } => Exit::Interrupted,
+        RunOutcome::BackendFailed { .. } => Exit::Backend,
+        RunOutcome::Cancelled => Exit::Cancelled,
+    }
+}
