@@ -7,9 +7,13 @@
 mod call;
 mod fault;
 mod name;
+pub mod repair;
+pub mod schema;
 mod spec;
+mod toolset;
 
 pub use call::{Arguments, Dialect, ParsedCall, Repair};
 pub use fault::{Event, Fault, FieldFault, FieldProblem, FinishReason};
 pub use name::ToolName;
 pub use spec::{SpecError, ToolSpec};
+pub use toolset::{End, Resolution, SchemaWarning, Toolset, ToolsetCache};

@@ -1,0 +1,142 @@
+use serde_json::{Map, Value};
+
+/// How many values of an `enum`, or keys of an object, are written out.
+const MAX_LISTED: usize = 24;
+
+/// How many `$ref` and nesting steps are followed.
+const MAX_STEPS: usize = 6;
+
+/// What a schema allows, in words for the model: `an integer from 1 to 10`, `one of "a", "b"`, `a list of strings`.
+pub(crate) fn allowed(root: &Value, schema: &Value) -> String {
+    describe(root, schema, MAX_STEPS)
+}
+
+/// The schema itself, or what its local `$ref` leads to.
+pub(crate) fn resolve<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
+    let mut current = schema;
+    for _ in 0..MAX_STEPS {
+        let Some(target) = current.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'))
+        else {
+            return current;
+        };
+        let Some(next) = root.pointer(target) else { return current };
+        current = next;
+    }
+    current
+}
+
+fn describe(root: &Value, schema: &Value, steps: usize) -> String {
+    let Some(object) = resolve(root, schema).as_object() else { return "any value".to_owned() };
+    if let Some(value) = object.get("const") {
+        return format!("exactly {value}");
+    }
+    if let Some(options) = object.get("enum").and_then(Value::as_array) {
+        return one_of(options.iter().map(Value::to_string));
+    }
+    if steps > 0 {
+        for keyword in ["anyOf", "oneOf"] {
+            if let Some(branches) = object.get(keyword).and_then(Value::as_array).filter(|list| !list.is_empty()) {
+                let mut words: Vec<String> = branches.iter().map(|branch| describe(root, branch, steps - 1)).collect();
+                words.dedup();
+                return words.join(" or ");
+            }
+        }
+        if !object.contains_key("type")
+            && let Some(first) = object.get("allOf").and_then(Value::as_array).and_then(|list| list.first())
+        {
+            return describe(root, first, steps - 1);
+        }
+    }
+    match object.get("type") {
+        Some(Value::String(kind)) => describe_type(root, object, kind, steps),
+        Some(Value::Array(kinds)) => {
+            let words: Vec<String> =
+                kinds.iter().filter_map(Value::as_str).map(|kind| describe_type(root, object, kind, steps)).collect();
+            words.join(" or ")
+        }
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
+            if object.contains_key("properties") {
+                describe_type(root, object, "object", steps)
+            } else {
+                "any value".to_owned()
+            }
+        }
+    }
+}
+
+fn describe_type(root: &Value, schema: &Map<String, Value>, kind: &str, steps: usize) -> String {
+    match kind {
+        "integer" => format!("an integer{}", range(schema)),
+        "number" => format!("a number{}", range(schema)),
+        "boolean" => "true or false".to_owned(),
+        "string" => format!("a string{}", string_rules(schema)),
+        "array" => {
+            let items = schema.get("items").filter(|items| items.is_object() && steps > 0);
+            let of = items.map(|items| format!(" whose items are each {}", describe(root, items, steps - 1)));
+            format!("a list{}{}", count(schema, "minItems", "maxItems", "items"), of.unwrap_or_default())
+        }
+        "object" => {
+            let keys = schema.get("properties").and_then(Value::as_object).filter(|keys| !keys.is_empty());
+            let with = keys.map(|keys| format!(" with the keys {}", listed(keys.keys().map(|key| format!("`{key}`")))));
+            format!("an object{}", with.unwrap_or_default())
+        }
+        other => other.to_owned(),
+    }
+}
+
+fn range(schema: &Map<String, Value>) -> String {
+    let bound = |key: &str| schema.get(key).filter(|bound| bound.is_number());
+    let mut words = String::new();
+    match (bound("minimum"), bound("maximum")) {
+        (Some(low), Some(high)) => words.push_str(&format!(" from {low} to {high}")),
+        (Some(low), None) => words.push_str(&format!(" of at least {low}")),
+        (None, Some(high)) => words.push_str(&format!(" of at most {high}")),
+        (None, None) => {}
+    }
+    if let Some(low) = bound("exclusiveMinimum") {
+        words.push_str(&format!(" above {low}"));
+    }
+    if let Some(high) = bound("exclusiveMaximum") {
+        words.push_str(&format!(" below {high}"));
+    }
+    if let Some(step) = bound("multipleOf") {
+        words.push_str(&format!(" that is a multiple of {step}"));
+    }
+    words
+}
+
+fn string_rules(schema: &Map<String, Value>) -> String {
+    let mut words = count(schema, "minLength", "maxLength", "characters");
+    if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
+        words.push_str(&format!(" that matches the pattern {pattern}"));
+    }
+    if let Some(format) = schema.get("format").and_then(Value::as_str) {
+        words.push_str(&format!(" in the format {format}"));
+    }
+    words
+}
+
+fn count(schema: &Map<String, Value>, low: &str, high: &str, unit: &str) -> String {
+    let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
+    match (bound(low), bound(high)) {
+        (Some(low), Some(high)) => format!(" of {low} to {high} {unit}"),
+        (Some(low), None) => format!(" of at least {low} {unit}"),
+        (None, Some(high)) => format!(" of at most {high} {unit}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// `one of a, b, c`, cut after a while.
+pub(crate) fn one_of(options: impl Iterator<Item = String>) -> String {
+    format!("one of {}", listed(options))
+}
+
+fn listed(options: impl Iterator<Item = String>) -> String {
+    let mut options = options;
+    let mut words: Vec<String> = options.by_ref().take(MAX_LISTED).collect();
+    let rest = options.count();
+    if rest > 0 {
+        words.push(format!("and {rest} more"));
+    }
+    words.join(", ")
+}
