@@ -54,6 +54,24 @@ pub enum InterruptKind {
         /// The budget.
         limit: u32,
     },
+    /// The model kept repeating what it had already done.
+    #[error("the model repeated calls that bring nothing new {times} times in a row (limit {limit})")]
+    Repetition {
+        /// Refused repetitions in a row.
+        times: u32,
+        /// The budget.
+        limit: u32,
+    },
+    /// One tool failed too often. The account has the count of every tool.
+    #[error("tool `{tool}` failed {failures} times without a success in between (limit {limit})")]
+    ToolFailures {
+        /// The tool.
+        tool: ToolName,
+        /// Its failures since it last succeeded.
+        failures: u32,
+        /// The budget.
+        limit: u32,
+    },
     /// The run took too many generations.
     #[error("the run used all {limit} generations without finishing")]
     Iterations {

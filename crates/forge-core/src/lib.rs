@@ -8,17 +8,26 @@ mod budgets;
 mod constraint;
 mod interrupt;
 mod message;
+mod nearest;
 mod response;
+#[expect(dead_code, reason = "the engine renders them")]
+mod templates;
 mod verdict;
+mod workflow;
 
 pub use budgets::Budgets;
 pub use constraint::Constraint;
 pub use forge_parse::{
-    Arguments, Dialect, Fault, FieldFault, FieldProblem, FinishReason, ParsedCall, Repair, ToolName, ToolSpec,
+    Arguments, Dialect, Fault, FieldFault, FieldProblem, FinishReason, ParsedCall, Repair, ToolName, ToolSpec, Toolset,
 };
 pub use interrupt::{Account, Interrupt, InterruptKind};
 pub use message::{CallId, Message, ResultKind, ToolCall, UserOrigin};
 pub use response::{RawCall, Response, Usage};
+pub use templates::{TemplateError, Templates, check_template, render_prompt};
 pub use verdict::{
     ApprovedCall, Batch, BlockReason, BlockedCall, Next, Nudge, NudgeKind, Outcome, Recorded, Reprompt, Verdict,
+};
+pub use workflow::{
+    ConstraintMode, HintMode, InvalidWorkflow, NeverBecause, Prerequisite, Respond, StepOrder, TextPolicy,
+    ToolReference, Workflow, WorkflowBuilder, WorkflowError, WorkflowField,
 };

@@ -84,6 +84,18 @@ pub enum BlockReason {
         /// The argument that has to have the same value in both calls, and the value asked for.
         matching: Option<(String, serde_json::Value)>,
     },
+    /// It only repeats what was done, and the results were the same.
+    Repetition {
+        /// How many calls the repeated round has; 1 is the same call again.
+        round: u32,
+        /// How often in a row such a call was refused, from 1.
+        times: u32,
+    },
+    /// Another terminal call of the same response runs.
+    SecondTerminal {
+        /// The call that runs.
+        first: CallId,
+    },
 }
 
 /// Messages to append before the next generation.
@@ -112,6 +124,8 @@ pub struct Nudge {
 pub enum NudgeKind {
     /// The answer was empty.
     Empty,
+    /// The answer was nothing but thinking.
+    ReasoningOnly,
     /// Text where a call was due.
     TextOnly,
     /// A tool that isn't offered.
@@ -130,6 +144,10 @@ pub enum NudgeKind {
     StepOrder,
     /// A call before its prerequisite.
     Prerequisite,
+    /// A call that only repeats what was done.
+    Repetition,
+    /// A terminal call beside another one.
+    SecondTerminal,
 }
 
 /// What became of an approved call.
