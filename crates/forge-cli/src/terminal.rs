@@ -189,6 +189,9 @@ fn reason(reason: &BlockReason) -> String {
         BlockReason::Prerequisite { tool, matching: Some((argument, value)) } => {
             format!("{tool} has to succeed first with {argument} = {value}")
         }
+        BlockReason::Repetition { round: 1, .. } => "the same call again, its result was the same before".to_owned(),
+        BlockReason::Repetition { round, .. } => format!("the same {round} calls again, with the same results"),
+        BlockReason::SecondTerminal { .. } => "another call of this answer ends the run".to_owned(),
     }
 }
 
