@@ -3,6 +3,7 @@
 
 mod cli;
 mod commands;
+mod example;
 mod exit;
 mod progress;
 mod signals;

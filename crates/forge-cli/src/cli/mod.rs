@@ -1,5 +1,8 @@
 //! The command line: one definition for the parser, the help and the reference in `docs/cli.md`.
 
+#[cfg(test)]
+mod reference;
+
 use clap::{Parser, Subcommand};
 
 use crate::commands::{models, parse, quickstart, run};
