@@ -17,6 +17,16 @@ pub trait Backend: Send + Sync {
     fn info(&self) -> BoxFuture<'_, Result<BackendInfo, BackendError>>;
 }
 
+impl<B: Backend + ?Sized> Backend for Arc<B> {
+    fn generate(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>> {
+        (**self).generate(request)
+    }
+
+    fn info(&self) -> BoxFuture<'_, Result<BackendInfo, BackendError>> {
+        (**self).info()
+    }
+}
+
 /// The events of one generation, in order.
 pub type ModelStream = BoxStream<'static, Result<ModelEvent, BackendError>>;
 

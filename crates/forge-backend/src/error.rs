@@ -59,7 +59,7 @@ pub enum BackendError {
         message: String,
     },
     /// 429, 503 and the like.
-    #[error("the model server is overloaded (HTTP {status}): {message}")]
+    #[error("the model server is overloaded or not ready (HTTP {status}): {message}")]
     Overloaded {
         /// The HTTP status.
         status: u16,
@@ -83,6 +83,18 @@ pub enum BackendError {
         url: String,
         /// What was wrong and what to check.
         problem: String,
+    },
+    /// The request can't be made as it is; nothing was sent.
+    #[error("the request to the model server can't be made: {problem}")]
+    InvalidRequest {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The answer went on past every bound.
+    #[error("the model server's answer passed the limit of {limit_bytes} bytes and was cut off; lower max_tokens")]
+    AnswerTooLong {
+        /// The limit in bytes, [`MAX_ANSWER_BYTES`](crate::MAX_ANSWER_BYTES).
+        limit_bytes: usize,
     },
     /// The stream broke off in the middle.
     #[error("the model server broke off in the middle of its answer: {reason}")]

@@ -2,10 +2,23 @@
 #![forbid(unsafe_code)]
 
 mod backend;
+mod base_url;
+mod collect;
 mod error;
 pub mod http;
 pub mod managed;
 pub mod models;
+mod openai;
+mod peek;
+mod retry;
+mod secret;
+mod sse;
 
 pub use backend::{Backend, BackendInfo, Capabilities, ModelEvent, ModelRequest, ModelStream, Sampling};
+pub use base_url::{BaseUrl, BaseUrlError};
+pub use collect::{MAX_ANSWER_BYTES, collect};
 pub use error::BackendError;
+pub use openai::{ConfigError, OpenAiCompatible, OpenAiConfig, Timeouts};
+pub use retry::{RetryPolicy, Retrying};
+pub use secret::Secret;
+pub use sse::{MAX_EVENT_BYTES, SseDecoder, SseError, SseEvent};

@@ -1,0 +1,268 @@
+//! What a generation may be, said with the means the server has.
+
+use forge_core::{Constraint, ToolName, ToolSpec};
+use serde_json::{Map, Value, json};
+
+use crate::{BackendError, Capabilities};
+
+/// Adds to a request that offers `tools` what enforces the constraint.
+///
+/// [`Constraint::Only`] becomes a JSON schema of the legal calls where the server enforces schemas. The tools stay in the
+/// request as they are, so that the prompt, and with it the server's cache, stays the same; the content of the answer then
+/// is the call, as bare JSON.
+///
+/// # Errors
+/// When the constraint names no offered tool, or asks for a call and no tool is offered.
+pub(super) fn apply(
+    body: &mut Map<String, Value>,
+    constraint: &Constraint,
+    tools: &[ToolSpec],
+    capabilities: Capabilities,
+) -> Result<(), BackendError> {
+    match constraint {
+        Constraint::Free => {
+            if !tools.is_empty() {
+                body.insert("tool_choice".to_owned(), "auto".into());
+            }
+        }
+        Constraint::CallRequired => {
+            if tools.is_empty() {
+                return Err(invalid("a call is required, but no tool is offered".to_owned()));
+            }
+            body.insert("tool_choice".to_owned(), "required".into());
+        }
+        Constraint::Only(names) => {
+            let legal: Vec<&ToolSpec> = tools.iter().filter(|tool| names.contains(&tool.name)).collect();
+            if legal.is_empty() {
+                return Err(invalid(none_offered(names, tools)));
+            }
+            if capabilities.json_schema {
+                body.insert("response_format".to_owned(), response_format(&legal));
+            } else {
+                body.insert("tool_choice".to_owned(), tool_choice(&legal));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn invalid(problem: String) -> BackendError {
+    BackendError::InvalidRequest { problem }
+}
+
+fn none_offered(names: &[ToolName], tools: &[ToolSpec]) -> String {
+    let list = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+    format!(
+        "none of the tools the constraint allows ({}) is offered ({})",
+        list(names.iter().map(ToolName::as_str).collect()),
+        list(tools.iter().map(|tool| tool.name.as_str()).collect())
+    )
+}
+
+/// Without schemas: the tool by its name where there is one, else any call.
+fn tool_choice(legal: &[&ToolSpec]) -> Value {
+    match legal {
+        [tool] => json!({"type": "function", "function": {"name": tool.name}}),
+        _ => "required".into(),
+    }
+}
+
+fn response_format(legal: &[&ToolSpec]) -> Value {
+    json!({"type": "json_schema", "json_schema": {"name": "tool_call", "schema": schema(legal)}})
+}
+
+/// The schema of one call of one of the tools.
+fn schema(legal: &[&ToolSpec]) -> Value {
+    let mut definitions = Map::new();
+    let mut calls: Vec<Value> = legal.iter().map(|tool| call_schema(tool, &mut definitions)).collect();
+    let mut schema = match (calls.pop(), calls.is_empty()) {
+        (Some(Value::Object(only)), true) => only,
+        (last, _) => {
+            calls.extend(last);
+            Map::from_iter([("oneOf".to_owned(), Value::Array(calls))])
+        }
+    };
+    if !definitions.is_empty() {
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    Value::Object(schema)
+}
+
+fn call_schema(tool: &ToolSpec, definitions: &mut Map<String, Value>) -> Value {
+    json!({
+        "type": "object",
+        "properties": {"name": {"const": tool.name}, "arguments": arguments_schema(tool, definitions)},
+        "required": ["name", "arguments"],
+        "additionalProperties": false,
+    })
+}
+
+/// The tool's schema, with its references still pointing at what they pointed at.
+///
+/// A reference such as `#/$defs/row` is relative to the document it stands in. A schema that has any is therefore moved
+/// under the new document's `$defs`, and its references are extended by that path.
+fn arguments_schema(tool: &ToolSpec, definitions: &mut Map<String, Value>) -> Value {
+    let key = format!("arguments_{}", definitions.len());
+    let mut moved = tool.parameters.clone();
+    if rebase(&mut moved, &format!("#/$defs/{key}"), Place::Schema) == 0 {
+        return moved;
+    }
+    let reference = json!({"$ref": format!("#/$defs/{key}")});
+    definitions.insert(key, moved);
+    reference
+}
+
+/// What a value inside a schema is.
+#[derive(Clone, Copy)]
+enum Place {
+    /// A schema, or an array of schemas.
+    Schema,
+    /// A map from names to schemas, whose keys mean nothing.
+    Named,
+}
+
+/// Extends the local references in a schema by a path and counts them.
+fn rebase(value: &mut Value, path: &str, place: Place) -> usize {
+    match value {
+        Value::Array(items) => items.iter_mut().map(|item| rebase(item, path, Place::Schema)).sum(),
+        Value::Object(map) => map.iter_mut().map(|(key, value)| rebase_entry(key, value, path, place)).sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+fn rebase_entry(key: &str, value: &mut Value, path: &str, place: Place) -> usize {
+    match (place, key, value) {
+        (Place::Named, _, value) => rebase(value, path, Place::Schema),
+        (Place::Schema, "$ref", Value::String(reference)) => {
+            let Some(pointer) = reference.strip_prefix('#') else { return 0 };
+            *reference = format!("{path}{pointer}");
+            1
+        }
+        // Data, not schemas.
+        (Place::Schema, "const" | "enum" | "default" | "examples", _) => 0,
+        (
+            Place::Schema,
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" | "dependencies",
+            value,
+        ) => rebase(value, path, Place::Named),
+        (Place::Schema, _, value) => rebase(value, path, Place::Schema),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LLAMA_CPP: Capabilities = Capabilities { native_tools: true, required_tool_choice: false, json_schema: true };
+    const GENERIC: Capabilities = Capabilities { native_tools: true, required_tool_choice: false, json_schema: false };
+
+    fn tool(name: &str, parameters: Value) -> ToolSpec {
+        ToolSpec::new(name, "", parameters)
+    }
+
+    fn two_tools() -> [ToolSpec; 2] {
+        [tool("a", json!({"type": "object", "properties": {"x": {"type": "integer"}}})), tool("b", json!({}))]
+    }
+
+    fn applied(constraint: &Constraint, tools: &[ToolSpec], capabilities: Capabilities) -> Value {
+        let mut body = Map::new();
+        apply(&mut body, constraint, tools, capabilities).unwrap();
+        Value::Object(body)
+    }
+
+    fn only(names: &[&str]) -> Constraint {
+        Constraint::Only(names.iter().map(|&name| name.into()).collect())
+    }
+
+    #[test]
+    fn tool_choice_says_what_it_can() {
+        for (constraint, expected) in [
+            (Constraint::Free, json!({"tool_choice": "auto"})),
+            (Constraint::CallRequired, json!({"tool_choice": "required"})),
+            (only(&["a", "b"]), json!({"tool_choice": "required"})),
+            (only(&["b"]), json!({"tool_choice": {"type": "function", "function": {"name": "b"}}})),
+        ] {
+            assert_eq!(applied(&constraint, &two_tools(), GENERIC), expected, "{constraint:?}");
+        }
+    }
+
+    #[test]
+    fn without_tools_there_is_no_tool_choice() {
+        assert_eq!(applied(&Constraint::Free, &[], GENERIC), json!({}));
+    }
+
+    #[test]
+    fn one_legal_tool_is_the_object_itself() {
+        assert_eq!(
+            applied(&only(&["a"]), &two_tools(), LLAMA_CPP),
+            json!({"response_format": {"type": "json_schema", "json_schema": {"name": "tool_call", "schema": {
+                "type": "object",
+                "properties": {
+                    "name": {"const": "a"},
+                    "arguments": {"type": "object", "properties": {"x": {"type": "integer"}}},
+                },
+                "required": ["name", "arguments"],
+                "additionalProperties": false,
+            }}}})
+        );
+    }
+
+    #[test]
+    fn several_legal_tools_are_alternatives_in_the_order_offered() {
+        let body = applied(&only(&["b", "a"]), &two_tools(), LLAMA_CPP);
+        let names: Vec<_> = body["response_format"]["json_schema"]["schema"]["oneOf"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|call| call["properties"]["name"]["const"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["a", "b"]);
+    }
+
+    #[test]
+    fn local_references_still_point_at_what_they_pointed_at() {
+        let parameters = json!({
+            "type": "object",
+            "properties": {"row": {"$ref": "#/$defs/row"}, "$ref": {"type": "string"}, "default": {"$ref": "#/$defs/row"}},
+            "default": {"$ref": "#/$defs/row"},
+            "$defs": {"row": {"type": "object", "properties": {"next": {"$ref": "#"}}}},
+        });
+        let legal = [tool("plain", json!({"type": "object"})), tool("tree", parameters)];
+        let schema = schema(&legal.iter().collect::<Vec<_>>());
+        assert_eq!(
+            schema,
+            json!({
+                "oneOf": [
+                    call_schema(&legal[0], &mut Map::new()),
+                    {
+                        "type": "object",
+                        "properties": {"name": {"const": "tree"}, "arguments": {"$ref": "#/$defs/arguments_0"}},
+                        "required": ["name", "arguments"],
+                        "additionalProperties": false,
+                    },
+                ],
+                "$defs": {"arguments_0": {
+                    "type": "object",
+                    "properties": {
+                        "row": {"$ref": "#/$defs/arguments_0/$defs/row"},
+                        "$ref": {"type": "string"},
+                        "default": {"$ref": "#/$defs/arguments_0/$defs/row"},
+                    },
+                    "default": {"$ref": "#/$defs/row"},
+                    "$defs": {"row": {"type": "object", "properties": {"next": {"$ref": "#/$defs/arguments_0"}}}},
+                }},
+            })
+        );
+    }
+
+    #[test]
+    fn a_constraint_that_can_not_be_met_is_an_error() {
+        for (constraint, tools, message) in [
+            (only(&["c"]), &two_tools()[..], "none of the tools the constraint allows (c) is offered (a, b)"),
+            (Constraint::CallRequired, &[], "a call is required, but no tool is offered"),
+        ] {
+            let error = apply(&mut Map::new(), &constraint, tools, LLAMA_CPP).unwrap_err();
+            assert!(error.to_string().ends_with(message), "{error}");
+        }
+    }
+}
