@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     match cli::run() {
         Ok(exit) => exit.into(),
         Err(error) => {
-            anstream::eprintln!("{style}error:{style:#} {error:#}", style = terminal::BAD.bold());
+            terminal::error(&error);
             exit::Exit::Failed.into()
         }
     }

@@ -212,6 +212,11 @@ fn names(tools: &[ToolName]) -> String {
     tools.iter().map(ToolName::as_str).collect::<Vec<_>>().join(", ")
 }
 
+/// Says what went wrong, on the standard error.
+pub(crate) fn error(error: &dyn std::fmt::Display) {
+    anstream::eprintln!("{style}error:{style:#} {error:#}", style = BAD.bold());
+}
+
 /// One line of at most [`BRIEF`] characters that says how much more there is.
 fn brief(text: &str) -> String {
     let text = printable(text.trim());

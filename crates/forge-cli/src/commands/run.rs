@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use forge_backend::{Backend, OpenAiCompatible, OpenAiConfig, Secret};
+use forge_backend::{Backend, OpenAiCompatible, OpenAiConfig, RetryPolicy, Retrying, Secret};
 use forge_runner::{LoadedWorkflow, Observer, RunEvent, RunOutcome, RunReport, Runner, RunnerOptions, Seed, WorkflowFile};
+
+use tokio_util::sync::CancellationToken;
 
 use crate::exit::Exit;
 use crate::signals;
@@ -95,7 +97,7 @@ pub(crate) async fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let loaded = match WorkflowFile::load(&args.file, &variables) {
         Ok(loaded) => loaded,
         Err(error) => {
-            anstream::eprintln!("{error}");
+            terminal::error(&error);
             return Ok(Exit::BadWorkflow);
         }
     };
@@ -103,11 +105,12 @@ pub(crate) async fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let backend = match connect(&args.server) {
         Ok(backend) => backend,
         Err(error) => {
-            anstream::eprintln!("{style}error:{style:#} {error:#}", style = terminal::BAD.bold());
+            terminal::error(&error);
             return Ok(Exit::Usage);
         }
     };
-    drive(&loaded, task, backend, &args.output).await.map(|(exit, _)| exit)
+    let (exit, _) = drive(&loaded, task, backend, &args.output, signals::cancellation()).await?;
+    Ok(exit)
 }
 
 fn task(task: String) -> anyhow::Result<String> {
@@ -124,10 +127,15 @@ fn task(task: String) -> anyhow::Result<String> {
 }
 
 fn connect(server: &ServerArgs) -> anyhow::Result<Arc<dyn Backend>> {
-    let mut config = OpenAiConfig::new(&server.backend_url)?;
+    let mut config = OpenAiConfig::new(&server.backend_url);
     config.model.clone_from(&server.model);
     config.api_key = server.api_key.clone().map(Secret::new);
-    Ok(Arc::new(OpenAiCompatible::new(config)?))
+    backend(config)
+}
+
+/// A server behind the retries that every command makes.
+pub(crate) fn backend(config: OpenAiConfig) -> anyhow::Result<Arc<dyn Backend>> {
+    Ok(Arc::new(Retrying::new(OpenAiCompatible::new(config)?, RetryPolicy::default())))
 }
 
 /// Drives a loaded workflow to its end and shows it. Also the heart of `forge quickstart`.
@@ -136,6 +144,7 @@ pub(crate) async fn drive(
     task: String,
     backend: Arc<dyn Backend>,
     output: &OutputArgs,
+    cancellation: CancellationToken,
 ) -> anyhow::Result<(Exit, RunReport)> {
     let mut trace = output.trace.as_deref().map(Trace::create).transpose()?;
     let mut view = (!output.quiet).then(Terminal::new);
@@ -148,7 +157,7 @@ pub(crate) async fn drive(
             trace.write(event);
         }
     };
-    let report = runner.run(loaded, Seed::input(task), &mut observer, signals::cancellation()).await;
+    let report = runner.run(loaded, Seed::input(task), &mut observer, cancellation).await;
     print_result(&report, output)?;
     if let Some(trace) = trace {
         trace.close()?;
