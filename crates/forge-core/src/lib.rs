@@ -5,13 +5,22 @@
 #![forbid(unsafe_code)]
 
 mod budgets;
+mod call_ids;
+mod canonical;
 mod constraint;
+mod example;
+mod excerpt;
+mod guardrails;
 mod interrupt;
+mod legality;
 mod message;
 mod nearest;
+mod nudges;
+mod reading;
+mod repetition;
 mod response;
-#[expect(dead_code, reason = "the engine renders them")]
 mod templates;
+mod tracker;
 mod verdict;
 mod workflow;
 
@@ -20,10 +29,12 @@ pub use constraint::Constraint;
 pub use forge_parse::{
     Arguments, Dialect, Fault, FieldFault, FieldProblem, FinishReason, ParsedCall, Repair, ToolName, ToolSpec, Toolset,
 };
+pub use guardrails::{CheckError, Counts, GuardrailState, Guardrails, RecordError};
 pub use interrupt::{Account, Interrupt, InterruptKind};
 pub use message::{CallId, Message, ResultKind, ToolCall, UserOrigin};
 pub use response::{RawCall, Response, Usage};
 pub use templates::{TemplateError, Templates, check_template, render_prompt};
+pub use tracker::StepTracker;
 pub use verdict::{
     ApprovedCall, Batch, BlockReason, BlockedCall, Next, Nudge, NudgeKind, Outcome, Recorded, Reprompt, Verdict,
 };

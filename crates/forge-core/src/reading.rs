@@ -1,0 +1,72 @@
+//! From a response to what was meant in it. The one place where the engine meets the parser.
+
+use std::sync::Arc;
+
+use forge_parse::{Dialect, End, Toolset};
+
+use crate::excerpt::brief;
+use crate::{Arguments, CallId, Fault, ParsedCall, Response, ToolName};
+
+/// The longest name of a call that is kept as the model wrote it.
+const MAX_NAME: usize = 64;
+
+/// A response, read.
+pub(crate) struct Reading {
+    /// Text for the reader.
+    pub(crate) text: String,
+    /// The model's thinking.
+    pub(crate) reasoning: String,
+    /// What was meant as calls, in order.
+    pub(crate) attempts: Vec<Attempt>,
+}
+
+/// Something that was meant as a call.
+pub(crate) enum Attempt {
+    /// A valid call of an offered tool.
+    Call {
+        /// The backend's id.
+        id: Option<CallId>,
+        /// The call.
+        call: ParsedCall,
+    },
+    /// A call that can't be used; it has a name, so it can stand in a turn and be answered there.
+    FaultyCall {
+        /// The backend's id.
+        id: Option<CallId>,
+        /// The name as the model wrote it.
+        name: ToolName,
+        /// The arguments, where they are an object.
+        arguments: Arguments,
+        /// What is wrong.
+        fault: Fault,
+    },
+    /// Nothing that could stand in a turn.
+    Unreadable(Fault),
+}
+
+/// Reads a response.
+pub(crate) fn read(toolset: &Arc<Toolset>, response: &Response) -> Reading {
+    // Text is not searched for calls yet.
+    let last = response.calls.len().saturating_sub(1);
+    let attempts = response.calls.iter().enumerate().map(|(place, delivered)| {
+        let end = if response.finish.is_cut() && place == last { End::Cut } else { End::Complete };
+        let id = delivered.id.clone();
+        match toolset.read_call(&delivered.name, &delivered.arguments, Dialect::NATIVE, end) {
+            Ok(call) => Attempt::Call { id, call },
+            Err(fault) => faulty(id, fault, Some(&delivered.arguments)),
+        }
+    });
+    Reading { attempts: attempts.collect(), text: response.text.clone(), reasoning: response.reasoning.clone() }
+}
+
+fn faulty(id: Option<CallId>, fault: Fault, delivered: Option<&str>) -> Attempt {
+    let (name, raw) = match &fault {
+        Fault::UnknownTool { name, .. } if name.trim().is_empty() => return Attempt::Unreadable(fault),
+        Fault::UnknownTool { name, .. } => (ToolName::from(brief(name, MAX_NAME)), delivered),
+        Fault::MalformedArguments { tool, .. } | Fault::Truncated { tool: Some(tool), .. } => (tool.clone(), None),
+        Fault::InvalidArguments { tool, raw, .. } => (tool.clone(), Some(raw.as_str())),
+        Fault::Truncated { tool: None, .. } | Fault::Unreadable { .. } => return Attempt::Unreadable(fault),
+    };
+    let arguments = raw.and_then(|raw| Arguments::from_json(raw).ok()).unwrap_or_else(Arguments::empty);
+    Attempt::FaultyCall { id, name, arguments, fault }
+}
