@@ -42,6 +42,9 @@ pub enum Event {
     Call(ParsedCall),
     /// Something that was meant as a call, or as an answer, and can't be used.
     Fault(Fault),
+    /// Everything reported so far was the model's thinking: its closing tag came, and an opening one had not been
+    /// written. Text so far is reasoning; calls and faults so far were rehearsals and don't count.
+    WasReasoning,
 }
 
 /// Something that was meant as a call and can't be executed.
@@ -89,6 +92,24 @@ pub enum Fault {
         /// What was read.
         raw: String,
     },
+    /// The text ends in one run of words that repeats over and over: the generation was caught in a loop.
+    RepeatedText {
+        /// The words that repeat.
+        unit: String,
+        /// How often they stand in a row at the end.
+        count: usize,
+    },
+}
+
+impl Fault {
+    /// The offered tool that was meant, where the fault says.
+    pub fn tool(&self) -> Option<&ToolName> {
+        match self {
+            Self::MalformedArguments { tool, .. } | Self::InvalidArguments { tool, .. } => Some(tool),
+            Self::Truncated { tool, .. } => tool.as_ref(),
+            Self::UnknownTool { .. } | Self::Unreadable { .. } | Self::RepeatedText { .. } => None,
+        }
+    }
 }
 
 /// One field of the arguments that is wrong.

@@ -1,0 +1,143 @@
+//! Where in a text the parser stands: line, code, quotation. What decides whether a marker is meant or shown.
+
+/// How much of the text behind the current place is remembered, in bytes.
+const MEMORY: usize = 600;
+
+/// A fenced code block that is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fence {
+    pub(crate) mark: char,
+    pub(crate) length: usize,
+}
+
+/// The place in the visible text.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TextContext {
+    /// The end of the text so far; only its last [`MEMORY`] bytes count.
+    tail: String,
+    /// Whether there was anything but white space.
+    pub(crate) any_text: bool,
+    /// The fence the place is in.
+    pub(crate) fence: Option<Fence>,
+    /// The length of the backtick run that opened inline code on this line.
+    code: Option<usize>,
+    /// Whether this line is a quotation or a row of a table.
+    quoted_line: bool,
+    /// Whether only white space came since the last call or marker.
+    pub(crate) after_unit: bool,
+}
+
+impl TextContext {
+    /// Moves behind text that was read.
+    pub(crate) fn advance(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let blank = text.bytes().all(|byte| byte.is_ascii_whitespace());
+        if !blank {
+            self.any_text = true;
+            self.after_unit = false;
+        }
+        if text.contains('\n') {
+            self.code = None;
+            self.quoted_line = false;
+        }
+        if self.tail.len() > 4 * MEMORY {
+            let keep = suffix(&self.tail, MEMORY).len();
+            self.tail.drain(..self.tail.len() - keep);
+        }
+        self.tail.push_str(suffix(text, MEMORY));
+    }
+
+    /// Notes a backtick run within a line.
+    pub(crate) fn backticks(&mut self, run: usize) {
+        match self.code {
+            None => self.code = Some(run),
+            Some(open) if open == run => self.code = None,
+            Some(_) => {}
+        }
+    }
+
+    /// Notes that this line quotes.
+    pub(crate) fn quote_line(&mut self) {
+        self.quoted_line = true;
+    }
+
+    /// Notes that a call or a marker was taken out of the text here.
+    pub(crate) fn unit_taken(&mut self) {
+        self.after_unit = true;
+        self.code = None;
+    }
+
+    /// The text just before, as far as it is remembered.
+    pub(crate) fn before(&self) -> &str {
+        suffix(&self.tail, MEMORY)
+    }
+
+    /// This line up to here.
+    pub(crate) fn line(&self) -> &str {
+        let before = self.before();
+        before.rsplit_once('\n').map_or(before, |(_, line)| line)
+    }
+
+    /// Whether only white space stands before on this line.
+    pub(crate) fn at_line_start(&self) -> bool {
+        self.after_unit || self.line().bytes().all(|byte| byte.is_ascii_whitespace())
+    }
+
+    /// Whether a marker here is shown and not meant: in code, in a quotation, behind an opening quote.
+    pub(crate) fn shown(&self) -> bool {
+        self.fence.is_some()
+            || self.code.is_some()
+            || self.quoted_line
+            || self.before().ends_with(['"', '\u{201c}', '\u{2018}', '\u{ab}', '\u{201e}', '\''])
+    }
+}
+
+/// The last bytes of a text, at most `length`, whole characters.
+fn suffix(text: &str, length: usize) -> &str {
+    let start = text.len().saturating_sub(length);
+    text.get(text.ceil_char_boundary(start)..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn context(text: &str) -> TextContext {
+        let mut context = TextContext::default();
+        context.advance(text);
+        context
+    }
+
+    #[test]
+    fn lines_and_sentences() {
+        assert!(context("").at_line_start());
+        assert!(context("Yes.\n  ").at_line_start());
+        assert!(!context("Yes. ").at_line_start());
+    }
+
+    #[test]
+    fn inline_code_ends_with_its_run_or_its_line() {
+        let mut context = context("Use ");
+        context.backticks(1);
+        assert!(context.shown());
+        context.advance("x");
+        context.backticks(1);
+        assert!(!context.shown());
+        context.backticks(1);
+        context.advance("\n");
+        assert!(!context.shown());
+    }
+
+    #[test]
+    fn what_is_remembered_does_not_depend_on_the_pieces() {
+        let text = "word \u{e9}".repeat(1000);
+        let whole = context(&text);
+        let mut pieces = TextContext::default();
+        for c in text.chars() {
+            pieces.advance(c.encode_utf8(&mut [0; 4]));
+        }
+        assert_eq!(whole.before(), pieces.before());
+    }
+}

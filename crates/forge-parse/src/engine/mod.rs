@@ -1,0 +1,70 @@
+//! The grammars of calls. Each module reads one call at the start of a text, or says that more text is needed.
+
+pub(crate) mod json;
+pub(crate) mod named;
+
+use crate::dialect::{DIALECTS, Engine};
+use crate::{Dialect, End, Fault, FinishReason, ParsedCall, Toolset};
+
+/// A call that was read, or why it can't be used.
+pub(crate) type Attempt = Result<ParsedCall, Fault>;
+
+/// What stands at the start of a text.
+#[derive(Debug)]
+pub(crate) enum Item {
+    /// More text may change the answer.
+    More,
+    /// No call of this grammar.
+    Nothing,
+    /// Calls that take so many bytes. What was read of a call that is cut counts as well.
+    Read(usize, Vec<Attempt>),
+}
+
+/// What the engines need to know about the place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'t> {
+    /// The offered tools.
+    pub(crate) toolset: &'t Toolset,
+    /// The row whose marker opened the section; none where the call stands by itself.
+    pub(crate) row: Option<usize>,
+    /// Why the output ended; none while more text may follow.
+    pub(crate) finish: Option<FinishReason>,
+}
+
+impl Place<'_> {
+    /// Whether more text may follow.
+    pub(crate) fn more(&self) -> bool {
+        self.finish.is_none()
+    }
+
+    /// Whether what the text ends with may be cut.
+    pub(crate) fn end(&self) -> End {
+        if self.finish.is_some_and(FinishReason::is_cut) { End::Cut } else { End::Complete }
+    }
+
+    /// The dialect of a call with this grammar: the row that shares the opening marker and has the grammar, else
+    /// the one named.
+    pub(crate) fn dialect(&self, engine: Engine, otherwise: &'static str) -> Dialect {
+        let marker = self.row.and_then(|row| DIALECTS.get(row)).map(|row| (row.open, row));
+        let Some((open, own)) = marker else { return Dialect::named(otherwise) };
+        if own.engine == engine {
+            return own.dialect();
+        }
+        let shared = DIALECTS.iter().find(|row| row.engine == engine && row.open.iter().any(|m| open.contains(m)));
+        shared.map_or(Dialect::named(otherwise), crate::dialect::DialectRow::dialect)
+    }
+}
+
+/// The fault for a call whose end is missing.
+pub(crate) fn truncated(toolset: &Toolset, name: Option<&str>, raw: &str) -> Fault {
+    let tool = name.and_then(|name| resolved(toolset, name));
+    Fault::Truncated { tool, raw: raw.to_owned() }
+}
+
+/// The offered tool that a name means, if one does.
+pub(crate) fn resolved(toolset: &Toolset, name: &str) -> Option<crate::ToolName> {
+    match toolset.resolve(name) {
+        crate::Resolution::Exact(tool) | crate::Resolution::Normalised(tool, _) => Some(tool),
+        crate::Resolution::Unknown { .. } => None,
+    }
+}
