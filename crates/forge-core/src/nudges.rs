@@ -372,3 +372,6 @@ fn fault_in_brief(fault: &Fault) -> String {
         Fault::Unreadable { problem, .. } => format!("an unreadable call: {problem}"),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -112,6 +112,15 @@ impl Templates {
     }
 }
 
+/// The kinds of nudges that have a text.
+#[cfg(test)]
+pub(crate) fn nudge_kinds() -> impl Iterator<Item = NudgeKind> {
+    EMBEDDED.iter().filter_map(|(text, ..)| match text {
+        Text::Nudge(kind) => Some(*kind),
+        _ => None,
+    })
+}
+
 /// An environment in which an undefined name is an error and no template runs for ever.
 fn environment(fuel: u64) -> Environment<'static> {
     let mut environment = Environment::new();
