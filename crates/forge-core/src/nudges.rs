@@ -157,6 +157,17 @@ impl<'a> Voice<'a> {
                 }
                 self.say(NudgeKind::Unreadable, &Context { problem, guide: self.guide(last) })
             }
+            Fault::RepeatedText { unit, count } => {
+                #[derive(Serialize)]
+                struct Context<'a> {
+                    unit: String,
+                    count: usize,
+                    #[serde(flatten)]
+                    guide: Guide<'a>,
+                }
+                let unit = brief(unit.trim(), MAX_QUOTED);
+                self.say(NudgeKind::RepeatedText, &Context { unit, count: *count, guide: self.guide(last) })
+            }
         }
     }
 
@@ -370,6 +381,7 @@ fn fault_in_brief(fault: &Fault) -> String {
         Fault::Truncated { tool: Some(tool), .. } => format!("a call of `{tool}` that was cut off"),
         Fault::Truncated { tool: None, .. } => "a call that was cut off".to_owned(),
         Fault::Unreadable { problem, .. } => format!("an unreadable call: {problem}"),
+        Fault::RepeatedText { count, .. } => format!("a text that repeats itself {count} times"),
     }
 }
 

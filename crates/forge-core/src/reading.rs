@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forge_parse::{Dialect, End, Toolset};
+use forge_parse::{CallSource, ParserOptions, RawResponse, StructuredCall, Toolset, read_response};
 
 use crate::excerpt::brief;
 use crate::{Arguments, CallId, Fault, ParsedCall, Response, ToolName};
@@ -46,17 +46,23 @@ pub(crate) enum Attempt {
 
 /// Reads a response.
 pub(crate) fn read(toolset: &Arc<Toolset>, response: &Response) -> Reading {
-    // Text is not searched for calls yet.
-    let last = response.calls.len().saturating_sub(1);
-    let attempts = response.calls.iter().enumerate().map(|(place, delivered)| {
-        let end = if response.finish.is_cut() && place == last { End::Cut } else { End::Complete };
-        let id = delivered.id.clone();
-        match toolset.read_call(&delivered.name, &delivered.arguments, Dialect::NATIVE, end) {
+    let calls: Vec<StructuredCall<'_>> =
+        response.calls.iter().map(|call| StructuredCall { name: &call.name, arguments: &call.arguments }).collect();
+    let raw =
+        RawResponse { text: &response.text, reasoning: &response.reasoning, calls: &calls, finish: response.finish };
+    let parsed = read_response(toolset, &ParserOptions::default(), &raw);
+    let attempts = parsed.attempts.into_iter().map(|attempt| {
+        let delivered = match attempt.source {
+            CallSource::Structured(index) => response.calls.get(index),
+            CallSource::Text => None,
+        };
+        let id = delivered.and_then(|call| call.id.clone());
+        match attempt.result {
             Ok(call) => Attempt::Call { id, call },
-            Err(fault) => faulty(id, fault, Some(&delivered.arguments)),
+            Err(fault) => faulty(id, fault, delivered.map(|call| call.arguments.as_str())),
         }
     });
-    Reading { attempts: attempts.collect(), text: response.text.clone(), reasoning: response.reasoning.clone() }
+    Reading { attempts: attempts.collect(), text: parsed.text, reasoning: parsed.reasoning }
 }
 
 fn faulty(id: Option<CallId>, fault: Fault, delivered: Option<&str>) -> Attempt {
@@ -65,7 +71,9 @@ fn faulty(id: Option<CallId>, fault: Fault, delivered: Option<&str>) -> Attempt 
         Fault::UnknownTool { name, .. } => (ToolName::from(brief(name, MAX_NAME)), delivered),
         Fault::MalformedArguments { tool, .. } | Fault::Truncated { tool: Some(tool), .. } => (tool.clone(), None),
         Fault::InvalidArguments { tool, raw, .. } => (tool.clone(), Some(raw.as_str())),
-        Fault::Truncated { tool: None, .. } | Fault::Unreadable { .. } => return Attempt::Unreadable(fault),
+        Fault::Truncated { tool: None, .. } | Fault::Unreadable { .. } | Fault::RepeatedText { .. } => {
+            return Attempt::Unreadable(fault);
+        }
     };
     let arguments = raw.and_then(|raw| Arguments::from_json(raw).ok()).unwrap_or_else(Arguments::empty);
     Attempt::FaultyCall { id, name, arguments, fault }

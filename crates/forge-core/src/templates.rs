@@ -40,7 +40,7 @@ pub(crate) enum Text {
 }
 
 /// Each text with the name of its file and the embedded source.
-const EMBEDDED: [(Text, &str, &str); 20] = [
+const EMBEDDED: [(Text, &str, &str); 21] = [
     (Text::Nudge(NudgeKind::Empty), "empty.md", include_str!("../templates/empty.md")),
     (Text::Nudge(NudgeKind::ReasoningOnly), "reasoning_only.md", include_str!("../templates/reasoning_only.md")),
     (Text::Nudge(NudgeKind::TextOnly), "text_only.md", include_str!("../templates/text_only.md")),
@@ -57,6 +57,7 @@ const EMBEDDED: [(Text, &str, &str); 20] = [
     ),
     (Text::Nudge(NudgeKind::Truncated), "truncated.md", include_str!("../templates/truncated.md")),
     (Text::Nudge(NudgeKind::Unreadable), "unreadable.md", include_str!("../templates/unreadable.md")),
+    (Text::Nudge(NudgeKind::RepeatedText), "repeated_text.md", include_str!("../templates/repeated_text.md")),
     (
         Text::Nudge(NudgeKind::PrematureTerminal),
         "premature_terminal.md",

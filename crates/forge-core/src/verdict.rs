@@ -138,6 +138,8 @@ pub enum NudgeKind {
     Truncated,
     /// Markup of a call that can't be read.
     Unreadable,
+    /// Text that repeats itself over and over.
+    RepeatedText,
     /// A terminal tool before the required steps.
     PrematureTerminal,
     /// A step out of order.

@@ -11,6 +11,9 @@ use crate::{
 /// Characters of a response that an account keeps.
 const MAX_LAST_RESPONSE: usize = 500;
 
+/// Characters that are kept of a text that repeats itself.
+const MAX_REPEATED_TEXT: usize = 200;
+
 /// The calls of one response, sorted into those that run and those that don't.
 #[derive(Default)]
 struct Sorted {
@@ -95,7 +98,12 @@ impl Guardrails {
         self.state.empty_retried = false;
         let sorted = self.sort(reading.attempts);
         // Where no call stands in the turn, the text is kept as the model wrote it: it is all there is.
-        let text = if sorted.turn.is_empty() { response.text.clone() } else { reading.text };
+        let text = match sorted.unreadable.first() {
+            // More of the same would only lead the model on.
+            Some(Fault::RepeatedText { .. }) => brief(&reading.text, MAX_REPEATED_TEXT),
+            Some(_) if sorted.turn.is_empty() => response.text.clone(),
+            Some(_) | None => reading.text,
+        };
         let turn = assistant(text, reading.reasoning, sorted.turn.clone());
         if sorted.approved.is_empty() { self.refuse_calls(turn, &sorted) } else { self.approve(turn, sorted) }
     }
@@ -295,7 +303,8 @@ impl NudgeKind {
             | Self::MalformedArguments
             | Self::InvalidArguments
             | Self::Truncated
-            | Self::Unreadable => true,
+            | Self::Unreadable
+            | Self::RepeatedText => true,
             Self::PrematureTerminal
             | Self::StepOrder
             | Self::Prerequisite

@@ -92,6 +92,7 @@ fn faults() -> Vec<Fault> {
         },
         Fault::Truncated { tool: Some("read".into()), raw: raw.clone() },
         Fault::Truncated { tool: None, raw: raw.clone() },
+        Fault::RepeatedText { unit: "and so on ".to_owned(), count: 40 },
         Fault::Unreadable { problem: "a tag without a call".to_owned(), raw },
     ]
 }

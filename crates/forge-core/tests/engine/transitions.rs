@@ -1,12 +1,10 @@
 //! The transition table of the engine as data: for each row a workflow, and for each move of it the line that
 //! `support::line` writes.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::{Run, builder, line, parse_move};
 use forge_core::{Budgets, ConstraintMode, Prerequisite, Respond, StepOrder, TextPolicy, Workflow, WorkflowBuilder};
-use support::{Run, builder, line, parse_move};
 
 fn steps() -> WorkflowBuilder {
     builder().required_steps(["list", "count"])

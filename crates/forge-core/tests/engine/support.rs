@@ -4,7 +4,6 @@
 //! out (`read(a)`), and what becomes of it if it runs: `=ok` (the default), `=ok:RESULT`, `=fail`, `=none` (no such
 //! data), `=late` (timed out), `=stop` (cancelled). `!NAME` is a call of a tool that isn't offered, `!malformed`,
 //! `!invalid` and `!cut` are faulty calls of `read`.
-#![allow(dead_code, reason = "each test file uses its part")]
 
 use std::fmt::Write;
 use std::sync::Arc;
@@ -17,7 +16,7 @@ use serde_json::json;
 
 /// Tools `list`, `read`, `edit`, `count`, `report`, `abort`, each with an optional text argument `file`; `report` and
 /// `abort` are terminal.
-pub fn builder() -> WorkflowBuilder {
+pub(crate) fn builder() -> WorkflowBuilder {
     let parameters =
         json!({"type": "object", "properties": {"file": {"type": "string"}}, "additionalProperties": false});
     let tools = ["list", "read", "edit", "count", "report", "abort"];
@@ -27,12 +26,12 @@ pub fn builder() -> WorkflowBuilder {
 }
 
 /// A response, and what becomes of each of its calls.
-pub struct Move {
-    pub response: Response,
+pub(crate) struct Move {
+    pub(crate) response: Response,
     outcomes: Vec<Outcome>,
 }
 
-pub fn parse_move(text: &str) -> Move {
+pub(crate) fn parse_move(text: &str) -> Move {
     let response = match text {
         "text" => Response::text("I am thinking about it."),
         "empty" => Response::default(),
@@ -75,25 +74,25 @@ fn parse_outcome(text: &str) -> Outcome {
 }
 
 /// Everything a driver does with one response. The conversation grows as a driver would let it.
-pub struct Run {
-    pub guardrails: Guardrails,
-    pub messages: Vec<Message>,
-    pub ended: bool,
+pub(crate) struct Run {
+    pub(crate) guardrails: Guardrails,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) ended: bool,
 }
 
 /// What one move led to.
-pub struct Step {
-    pub verdict: Verdict,
-    pub outcomes: Vec<(CallId, Outcome)>,
-    pub next: Option<Next>,
+pub(crate) struct Step {
+    pub(crate) verdict: Verdict,
+    pub(crate) outcomes: Vec<(CallId, Outcome)>,
+    pub(crate) next: Option<Next>,
 }
 
 impl Run {
-    pub fn new(workflow: Arc<Workflow>) -> Self {
+    pub(crate) fn new(workflow: Arc<Workflow>) -> Self {
         Self { guardrails: Guardrails::new(workflow), messages: Vec::new(), ended: false }
     }
 
-    pub fn step(&mut self, made: &Move) -> Step {
+    pub(crate) fn step(&mut self, made: &Move) -> Step {
         let verdict = self.guardrails.check(&made.response).unwrap();
         let mut outcomes = Vec::new();
         let mut next = None;
@@ -122,7 +121,7 @@ impl Run {
 }
 
 /// A step as one line: what runs, what is refused and why, what comes next, and the counts that aren't zero.
-pub fn line(step: &Step, counts: Counts) -> String {
+pub(crate) fn line(step: &Step, counts: Counts) -> String {
     let mut line = match &step.verdict {
         Verdict::Execute(batch) => {
             let mut line = "run".to_owned();
@@ -170,6 +169,7 @@ fn reason(reason: &BlockReason) -> String {
             Fault::InvalidArguments { .. } => "invalid".to_owned(),
             Fault::Truncated { .. } => "cut".to_owned(),
             Fault::Unreadable { .. } => "unreadable".to_owned(),
+            Fault::RepeatedText { .. } => "repeats itself".to_owned(),
         },
         BlockReason::PrematureTerminal { attempt, .. } => format!("premature {attempt}"),
         BlockReason::StepOrder { due } => format!("due {due}"),

@@ -1,0 +1,5 @@
+//! The engine as its drivers see it.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "what fails here fails the test")]
+
+mod support;
+mod transitions;
