@@ -48,6 +48,7 @@ mod section;
 mod spec;
 mod think;
 mod toolset;
+mod tree;
 
 pub use call::{Arguments, Dialect, ParsedCall, Repair};
 pub use dialect::{DIALECTS, DialectRow, Engine};

@@ -1,16 +1,45 @@
-//! Reading the JSON that models write: strict first, then with every lossless repair that has one reading.
+//! Reading the JSON that models write: strictly first, and then with every lossless repair that has one reading.
+//!
+//! The repairer never invents a value, never drops one, and keeps digits and backslashes as they were written. It
+//! reads iteratively and in linear time. What has no reading, or more than one, is refused with the place.
+
+mod bare;
+mod closing;
+mod cursor;
+mod ledger;
+mod quote;
+mod reader;
+mod strings;
+mod surround;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use serde_json::{Map, Value};
 
 use crate::Repair;
+use crate::tree::Tree;
 
-/// An object that was read, as JSON text, and what was done to it.
+/// How deep objects and lists may nest; what is deeper is refused. It is also the depth to which `serde_json` reads.
+pub const MAX_DEPTH: usize = 127;
+
+/// Which keys are known to be meant, by nesting depth (1 is the outermost object) and name. It decides where quotes
+/// inside a string were not escaped: text that looks like the next key ends a string only if the key is known.
+pub type KnownKeys<'k> = &'k dyn Fn(usize, &str) -> bool;
+
+/// An object or list that was read, as JSON text, and what was done to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repaired {
-    /// Valid JSON text of an object.
+    /// Valid JSON text.
     pub json: String,
     /// What was repaired, in the order of the text; empty where the text was valid as it stood.
     pub repairs: Vec<Repair>,
-    /// Whether the text ended before the object was closed. No value was cut: only closers were missing.
+    /// Whether the text ended before everything was closed. No value was cut: only closing brackets were missing.
     pub unclosed: bool,
+    /// Whether all repairs translated a notation with one meaning (Python's literals and quotes, raw line breaks,
+    /// invalid escapes, trailing commas), so that nothing about the structure had to be concluded.
+    pub only_notation: bool,
 }
 
 /// Why a text can't be read as one JSON object.
@@ -26,12 +55,18 @@ pub enum RepairError {
         found: &'static str,
     },
     /// It ends inside a value, or before a value that was announced.
-    #[error("the text ends {place}")]
+    #[error("the text ends {cut}")]
     Truncated {
-        /// The byte offset where the value that was cut begins.
+        /// The byte offset where the value that was cut begins, or where the text ends.
         offset: usize,
-        /// Where it ends, in words: `inside a string`, `after the key "x"`.
-        place: String,
+        /// Where it ends.
+        cut: Cut,
+    },
+    /// Quotes inside a string are not escaped, and no reading of them leads to the end of the object.
+    #[error("the quotes inside the string that begins at byte {offset} are not escaped and can't be told from its end")]
+    UnmatchedQuote {
+        /// The byte offset of the string.
+        offset: usize,
     },
     /// There are several different objects, and none may be taken silently.
     #[error("there are several JSON objects where one is expected")]
@@ -55,12 +90,40 @@ pub enum RepairError {
     },
 }
 
+/// Where a text that is too short ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Inside a string.
+    InString,
+    /// Inside a value without quotes, or right after one whose end can't be told.
+    InValue,
+    /// After the opening bracket of an object or list.
+    AfterOpening,
+    /// After a comma, which announces one more key or item.
+    AfterComma,
+    /// After a key, before its value.
+    AfterKey(String),
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InString => f.write_str("inside a string"),
+            Self::InValue => f.write_str("inside a value"),
+            Self::AfterOpening => f.write_str("after an opening bracket"),
+            Self::AfterComma => f.write_str("after a comma"),
+            Self::AfterKey(key) => write!(f, "after the key \"{key}\", before its value"),
+        }
+    }
+}
+
 impl RepairError {
     /// The byte offset in the text; 0 where the whole is meant.
     pub fn offset(&self) -> usize {
         match self {
             Self::Empty | Self::NotAnObject { .. } => 0,
             Self::Truncated { offset, .. }
+            | Self::UnmatchedQuote { offset }
             | Self::SeveralObjects { offset }
             | Self::TooDeep { offset }
             | Self::Unreadable { offset, .. } => *offset,
@@ -68,23 +131,58 @@ impl RepairError {
     }
 }
 
-/// How deep arguments may nest.
-pub const MAX_DEPTH: usize = 128;
-
 /// Reads a text as one JSON object. Valid text is returned as it is.
+///
+/// ```
+/// let repaired = forge_parse::repair::repair_object("{'path': \"C:\\Program Files\", 'deep': True,}").unwrap();
+/// assert_eq!(repaired.json, r#"{"path":"C:\\Program Files","deep":true}"#);
+/// let kinds: Vec<&str> = repaired.repairs.iter().map(|repair| &*repair.kind).collect();
+/// assert_eq!(kinds, ["quote-marks", "invalid-escape", "quote-marks", "python-literal", "trailing-comma"]);
+/// ```
 ///
 /// # Errors
 /// When the text isn't one object and can't be read as one without guessing.
 pub fn repair_object(text: &str) -> Result<Repaired, RepairError> {
+    repair_object_knowing(text, None)
+}
+
+/// Like [`repair_object`], where the keys that the schema knows decide between readings.
+///
+/// # Errors
+/// As [`repair_object`].
+pub fn repair_object_knowing(text: &str, known: Option<KnownKeys<'_>>) -> Result<Repaired, RepairError> {
     let trimmed = text.trim();
     if trimmed.is_empty() {
         return Err(RepairError::Empty);
     }
-    match serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(trimmed) {
-        Ok(_) => Ok(Repaired { json: trimmed.to_owned(), repairs: Vec::new(), unclosed: false }),
-        Err(error) if error.is_eof() => {
-            Err(RepairError::Truncated { offset: text.len(), place: "before the object is closed".to_owned() })
-        }
-        Err(error) => Err(RepairError::Unreadable { offset: 0, problem: error.to_string() }),
+    if is_strict_object(trimmed) {
+        return Ok(Repaired { json: trimmed.to_owned(), repairs: Vec::new(), unclosed: false, only_notation: true });
     }
+    repair_broken_object(text, known)
+}
+
+/// Reads a text that strict JSON refuses.
+pub(crate) fn repair_broken_object(text: &str, known: Option<KnownKeys<'_>>) -> Result<Repaired, RepairError> {
+    match surround::unescape_whole(text) {
+        Some(repaired) => Ok(repaired),
+        None => surround::read_one(text, known),
+    }
+}
+
+/// Reads a text that consists of objects and lists, one after another, separated by white space, commas or
+/// semicolons: what tool-call markup holds. Repeated values are kept.
+///
+/// # Errors
+/// When one of them can't be read without guessing, or when there is none.
+pub fn repair_values(text: &str, known: Option<KnownKeys<'_>>) -> Result<Vec<Repaired>, RepairError> {
+    surround::read_all(text, known)
+}
+
+fn is_strict_object(text: &str) -> bool {
+    text.starts_with('{') && serde_json::from_str::<Map<String, Value>>(text).is_ok()
+}
+
+/// Whether an object has a key twice. Where quotes were matched this betrays a wrong reading.
+fn has_repeated_key(json: &str) -> bool {
+    Tree::parse(json).is_some_and(|tree| tree.has_repeated_key())
 }

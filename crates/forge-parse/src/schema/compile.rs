@@ -1,7 +1,10 @@
+use std::collections::HashSet;
+
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::{Map, Value};
 
 use super::pointer::{child, element};
+use super::words::resolve;
 use crate::spec::json_type;
 
 /// How deep a schema may nest. What is deeper comes from no tool and would cost stack.
@@ -53,6 +56,8 @@ pub(crate) struct CompiledSchema {
     /// The schema as it is validated: OpenAPI's `nullable` is spelled out.
     source: Value,
     validator: Validator,
+    /// The keys that the outermost object may have; empty where the schema names none.
+    keys: HashSet<String>,
 }
 
 impl CompiledSchema {
@@ -69,10 +74,14 @@ impl CompiledSchema {
             return Err(SchemaProblem { pointer, message });
         }
         let source = spell_out_nullable(schema);
-        match build(&source, None) {
-            Ok(validator) => Ok(Self { source, validator }),
-            Err(problem) => older_draft(&source).map(|validator| Self { source, validator }).ok_or(problem),
-        }
+        let validator = build(&source, None).or_else(|problem| older_draft(&source).ok_or(problem))?;
+        let keys = outermost_keys(&source);
+        Ok(Self { source, validator, keys })
+    }
+
+    /// Whether a key is known to be meant at a depth, 1 being the outermost object. Deeper, any key is.
+    pub(crate) fn knows_key(&self, depth: usize, key: &str) -> bool {
+        depth > 1 || self.keys.is_empty() || self.keys.contains(key)
     }
 
     /// The schema as it is validated.
@@ -84,6 +93,26 @@ impl CompiledSchema {
     pub(crate) fn validator(&self) -> &Validator {
         &self.validator
     }
+}
+
+/// The names under `properties` of a schema and of the schemas it is made of.
+fn outermost_keys(root: &Value) -> HashSet<String> {
+    let mut keys = HashSet::new();
+    let mut seen: HashSet<*const Value> = HashSet::new();
+    let mut pending = vec![root];
+    while let Some(schema) = pending.pop() {
+        let schema = resolve(root, schema);
+        if !seen.insert(std::ptr::from_ref(schema)) {
+            continue;
+        }
+        let Some(object) = schema.as_object() else { continue };
+        keys.extend(object.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).cloned());
+        for keyword in ["allOf", "anyOf", "oneOf"] {
+            pending.extend(object.get(keyword).and_then(Value::as_array).into_iter().flatten());
+        }
+        pending.extend(["then", "else"].iter().filter_map(|keyword| object.get(*keyword)));
+    }
+    keys
 }
 
 /// Schemas are often written in the notation of an older draft without saying so, such as `items` as a list.

@@ -4,7 +4,7 @@
 mod compile;
 mod faults;
 mod keys;
-mod pointer;
+pub(crate) mod pointer;
 mod words;
 
 pub use compile::{SchemaProblem, check_schema};

@@ -1,7 +1,7 @@
 use serde_json::{Map, Value};
 
 use super::{Resolution, Toolset};
-use crate::repair::{RepairError, repair_object};
+use crate::repair::{Cut, RepairError, repair_object_knowing};
 use crate::schema::field_faults;
 use crate::{Arguments, Dialect, Fault, ParsedCall, Repair, ToolName};
 
@@ -22,7 +22,10 @@ pub(super) fn read_call(
     end: End,
 ) -> Result<ParsedCall, Fault> {
     let (tool, mut repairs) = offered(toolset, name)?;
-    let repaired = repair_object(arguments).map_err(|error| unreadable(&tool, arguments, end, &error))?;
+    let schema = toolset.schema(&tool);
+    let knows = |depth: usize, key: &str| schema.is_none_or(|schema| schema.knows_key(depth, key));
+    let repaired =
+        repair_object_knowing(arguments, Some(&knows)).map_err(|error| unreadable(&tool, arguments, end, &error))?;
     if repaired.unclosed && end == End::Cut {
         return Err(Fault::Truncated { tool: Some(tool), raw: arguments.to_owned() });
     }
@@ -78,16 +81,19 @@ fn validated(
 
 fn unreadable(tool: &ToolName, raw: &str, end: End, error: &RepairError) -> Fault {
     match (error, end) {
-        (RepairError::Truncated { .. }, End::Complete | End::Cut) | (RepairError::Empty, End::Cut) => {
+        (RepairError::Truncated { cut: Cut::InString | Cut::InValue | Cut::AfterOpening, .. }, End::Complete)
+        | (RepairError::Truncated { .. } | RepairError::UnmatchedQuote { .. } | RepairError::Empty, End::Cut) => {
             Fault::Truncated { tool: Some(tool.clone()), raw: raw.to_owned() }
         }
         (
             RepairError::Empty
             | RepairError::NotAnObject { .. }
+            | RepairError::Truncated { .. }
+            | RepairError::UnmatchedQuote { .. }
             | RepairError::SeveralObjects { .. }
             | RepairError::TooDeep { .. }
             | RepairError::Unreadable { .. },
-            _,
+            End::Complete | End::Cut,
         ) => Fault::MalformedArguments {
             tool: tool.clone(),
             problem: error.to_string(),

@@ -1,0 +1,210 @@
+//! Strings: where they end, and their text as JSON writes it.
+
+use std::fmt::Write as _;
+
+use super::closing::{Role, Surroundings};
+use super::cursor::Cursor;
+use super::ledger::Kind;
+use super::quote::{Mark, Quote};
+use super::reader::Reader;
+use super::{Cut, RepairError};
+
+/// Paths are looked at no further than this many bytes, so that reading stays linear.
+const MAX_PATH: usize = 1_024;
+
+/// One string while it is read.
+struct Text<'k> {
+    quote: Quote,
+    around: Surroundings<'k>,
+    /// A quote was found that belongs to the text.
+    doubtful: bool,
+    /// Up to here backslashes are literal: inside a Windows path whose backslashes the model didn't escape.
+    literal_until: usize,
+}
+
+impl Reader<'_, '_> {
+    /// Reads the string that opens at the cursor and writes it as a JSON string.
+    pub(super) fn read_string(&mut self, quote: Quote, length: usize, role: Role) -> Result<(), RepairError> {
+        let start = self.cursor.at;
+        self.note_quote(quote);
+        self.cursor.at += length;
+        self.out.push('"');
+        let around = self.surroundings(role);
+        let mut text = Text { quote, around, doubtful: false, literal_until: 0 };
+        loop {
+            self.copy_plain(quote);
+            let Some(byte) = self.cursor.byte() else { return Err(unclosed(start, &text)) };
+            if let Some(length) = quote.close(&self.cursor) {
+                if text.around.may_end(&self.cursor.ahead(length), text.doubtful) || quote.triple {
+                    self.cursor.at += length;
+                    break;
+                }
+                if role == Role::Key {
+                    let problem = format!("the key that begins at byte {start} is not followed by a colon");
+                    return Err(RepairError::Unreadable { offset: start, problem });
+                }
+                if !text.doubtful {
+                    self.note(Kind::UnescapedQuote);
+                }
+                text.doubtful = true;
+                self.copy_quote(length);
+                continue;
+            }
+            match byte {
+                b'\\' => self.read_escape(&mut text),
+                b'"' => {
+                    self.out.push_str("\\\"");
+                    self.cursor.at += 1;
+                }
+                byte if byte < 0x20 => {
+                    self.note(Kind::ControlCharacter);
+                    self.write_control(byte);
+                    self.cursor.at += 1;
+                }
+                _ => self.copy_character(),
+            }
+        }
+        self.out.push('"');
+        Ok(())
+    }
+
+    fn note_quote(&mut self, quote: Quote) {
+        if quote.escapes > 0 {
+            self.note(Kind::OverEscaped);
+        }
+        if quote.mark != Mark::Double || quote.triple {
+            self.note(Kind::QuoteMarks);
+        }
+    }
+
+    /// Copies up to the next byte that may mean something.
+    fn copy_plain(&mut self, quote: Quote) {
+        let own = match quote.mark {
+            Mark::Double => b'"',
+            Mark::Single => b'\'',
+            Mark::Backtick => b'`',
+            Mark::SmartDouble | Mark::SmartSingle => 0xe2,
+        };
+        let special =
+            |byte: u8| byte < 0x20 || byte == b'\\' || byte == b'"' || byte == own || (byte == b'\'' && own == 0xe2);
+        let rest = self.cursor.rest();
+        let length = rest.bytes().position(special).unwrap_or(rest.len());
+        // The bytes before an ASCII byte, or before the first byte of a character, are whole characters.
+        if let Some(plain) = rest.get(..length) {
+            self.out.push_str(plain);
+            self.cursor.at += length;
+        }
+    }
+
+    fn copy_character(&mut self) {
+        if let Some(character) = self.cursor.character() {
+            self.out.push(character);
+            self.cursor.at += character.len_utf8();
+        }
+    }
+
+    /// Copies a closing quote that belongs to the text.
+    fn copy_quote(&mut self, length: usize) {
+        let quote = self.cursor.until(self.cursor.at + length);
+        for character in quote.chars() {
+            match character {
+                '"' => self.out.push_str("\\\""),
+                '\\' => self.out.push_str("\\\\"),
+                other => self.out.push(other),
+            }
+        }
+        self.cursor.at += length;
+    }
+
+    fn write_control(&mut self, byte: u8) {
+        match byte {
+            b'\n' => self.out.push_str("\\n"),
+            b'\r' => self.out.push_str("\\r"),
+            b'\t' => self.out.push_str("\\t"),
+            other => {
+                let _ = write!(self.out, "\\u{other:04x}");
+            }
+        }
+    }
+
+    fn read_escape(&mut self, text: &mut Text<'_>) {
+        if self.cursor.at >= text.literal_until
+            && let Some(length) = unescaped_path(&self.cursor)
+        {
+            text.literal_until = self.cursor.at + length;
+        }
+        let next = self.cursor.byte_ahead(1);
+        let literal = self.cursor.at < text.literal_until;
+        match next {
+            Some(b'"') if !literal || text.quote.mark == Mark::Double => self.copy_escape(2),
+            Some(b'\\' | b'/') => self.copy_escape(2),
+            Some(b'b' | b'f' | b'n' | b'r' | b't') if !literal => self.copy_escape(2),
+            Some(b'u') if !literal && unicode_escape(&self.cursor).is_some() => {
+                self.copy_escape(unicode_escape(&self.cursor).unwrap_or(2));
+            }
+            Some(own) if text.quote.escapes_own(own) => {
+                self.out.push(char::from(own));
+                self.cursor.at += 2;
+            }
+            _ => {
+                self.note(Kind::Escape);
+                self.out.push_str("\\\\");
+                self.cursor.at += 1;
+            }
+        }
+    }
+
+    fn copy_escape(&mut self, length: usize) {
+        self.out.push_str(self.cursor.until(self.cursor.at + length));
+        self.cursor.at += length;
+    }
+}
+
+fn unclosed(start: usize, text: &Text<'_>) -> RepairError {
+    if text.doubtful {
+        RepairError::UnmatchedQuote { offset: start }
+    } else {
+        RepairError::Truncated { offset: start, cut: Cut::InString }
+    }
+}
+
+/// The length of the `\u` escape at the cursor if it is one character: four digits, and a pair where a pair is due.
+fn unicode_escape(cursor: &Cursor<'_>) -> Option<usize> {
+    let unit = |cursor: &Cursor<'_>| {
+        let digits = cursor.rest().strip_prefix("\\u")?.get(..4)?;
+        digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(())?;
+        u32::from_str_radix(digits, 16).ok()
+    };
+    match unit(cursor)? {
+        0xd800..=0xdbff => match unit(&cursor.ahead(6))? {
+            0xdc00..=0xdfff => Some(12),
+            _ => None,
+        },
+        0xdc00..=0xdfff => None,
+        _ => Some(6),
+    }
+}
+
+/// The length of the rest of a Windows path whose first backslash is at the cursor, if one of its backslashes can't
+/// be an escape. Then none of them is one: nobody escapes half of a path.
+fn unescaped_path(cursor: &Cursor<'_>) -> Option<usize> {
+    if !cursor.follows_drive_letter() {
+        return None;
+    }
+    let rest = cursor.rest();
+    let ends =
+        |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '`' | '|' | '<' | '>' | ';' | ',');
+    let near = rest.get(..rest.floor_char_boundary(MAX_PATH))?;
+    let path = near.get(..near.find(ends).unwrap_or(near.len()))?;
+    let mut steps = path.split('\\').skip(1).peekable();
+    let mut unescaped = false;
+    while let Some(step) = steps.next() {
+        match step.chars().next() {
+            // Two backslashes in a row: this path is escaped.
+            None if steps.peek().is_some() => return None,
+            None | Some('b' | 'f' | 'n' | 'r' | 't' | 'u' | '/') => {}
+            Some(_) => unescaped = true,
+        }
+    }
+    unescaped.then_some(path.len())
+}
