@@ -150,6 +150,7 @@ pub fn summary(report: &RunReport) -> Vec<String> {
         RunOutcome::Answered { .. } => format!("{GOOD}answered{GOOD:#}"),
         RunOutcome::Interrupted { interrupt } => format!("{BAD}interrupted{BAD:#}: {interrupt}"),
         RunOutcome::BackendFailed { message } => format!("{BAD}the model server failed{BAD:#}: {message}"),
+        RunOutcome::EngineFailed { message } => format!("{BAD}the guardrails failed{BAD:#}: {message}"),
         RunOutcome::Cancelled => format!("{WARN}cancelled{WARN:#}"),
     }];
     let steps = report.completed_steps.len();

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum RunEvent {
-    /// The run begins.
+    /// The run begins. Missing where the backend could not even be asked what it is.
     Started {
         /// The workflow's name.
         workflow: String,
@@ -120,6 +120,11 @@ pub enum RunOutcome {
     },
     /// The backend failed.
     BackendFailed {
+        /// Why, in words.
+        message: String,
+    },
+    /// The guardrail engine couldn't go on, because one of its overridden texts can't be rendered.
+    EngineFailed {
         /// Why, in words.
         message: String,
     },

@@ -181,7 +181,10 @@ async fn triage(
                 say(args, &format!("The server's log is {}; it ends with:\n{}", server.log().display(), server.log_tail()));
             }
         }
-        RunOutcome::Answered { .. } | RunOutcome::Interrupted { .. } | RunOutcome::Cancelled => {}
+        RunOutcome::Answered { .. }
+        | RunOutcome::Interrupted { .. }
+        | RunOutcome::EngineFailed { .. }
+        | RunOutcome::Cancelled => {}
     }
     Ok(exit)
 }

@@ -178,7 +178,10 @@ fn print_result(report: &RunReport, output: &OutputArgs) -> anyhow::Result<()> {
                 println!("{text}");
             }
         }
-        RunOutcome::Interrupted { .. } | RunOutcome::BackendFailed { .. } | RunOutcome::Cancelled => {
+        RunOutcome::Interrupted { .. }
+        | RunOutcome::BackendFailed { .. }
+        | RunOutcome::EngineFailed { .. }
+        | RunOutcome::Cancelled => {
             if output.quiet {
                 for line in terminal::summary(report) {
                     anstream::eprintln!("{line}");
@@ -194,6 +197,7 @@ fn exit_of(outcome: &RunOutcome) -> Exit {
         RunOutcome::Done { .. } | RunOutcome::Answered { .. } => Exit::Done,
         RunOutcome::Interrupted { .. } => Exit::Interrupted,
         RunOutcome::BackendFailed { .. } => Exit::Backend,
+        RunOutcome::EngineFailed { .. } => Exit::BadWorkflow,
         RunOutcome::Cancelled => Exit::Cancelled,
     }
 }

@@ -53,7 +53,6 @@ impl CommandLine {
     }
 
     /// Appends parsed elements that are dropped together.
-    #[expect(dead_code, reason = "workflow files will use it")]
     pub(crate) fn push(&mut self, elements: Vec<ElementTemplate>) {
         self.parts.push(Part(elements));
     }

@@ -11,5 +11,6 @@ mod tool;
 
 pub use environment::ALWAYS_PASSED;
 pub use line::CommandLine;
+pub(crate) use template::{ElementTemplate, is_placeholder_name};
 pub use template::{TemplateError, TemplateProblem};
 pub use tool::{CommandTool, NO_DATA_EXIT_CODE};

@@ -112,7 +112,6 @@ impl ElementTemplate {
     }
 
     /// The text of an element without placeholders.
-    #[expect(dead_code, reason = "workflow files will use it")]
     pub(crate) fn literal(&self) -> Option<&str> {
         match self.pieces.as_slice() {
             [Piece::Literal(text)] => Some(text),

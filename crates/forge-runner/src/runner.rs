@@ -1,0 +1,238 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use forge_backend::{Backend, BackendError, BackendInfo, ModelRequest};
+use forge_core::{Batch, Constraint, Guardrails, Message, Next, Nudge, Response, Usage, Verdict};
+use tokio::sync::OnceCell;
+use tokio_util::sync::CancellationToken;
+
+use crate::batch::run_batch;
+use crate::generation::generate;
+use crate::{BoundWorkflow, Observer, RunEvent, RunOutcome, RunReport, RunnerOptions, Seed};
+
+/// Drives workflows on a backend.
+pub struct Runner {
+    backend: Arc<dyn Backend>,
+    options: RunnerOptions,
+    info: OnceCell<BackendInfo>,
+}
+
+impl Runner {
+    /// A runner on this backend.
+    pub fn new(backend: Arc<dyn Backend>, options: RunnerOptions) -> Self {
+        Self { backend, options, info: OnceCell::new() }
+    }
+
+    /// Runs a workflow to its end: generates, has the guardrails judge the response, runs the calls they let
+    /// through, and so on until a terminal tool succeeds, text ends the turn, a budget runs out, the backend fails or
+    /// `cancellation` fires.
+    ///
+    /// The observer is told each event as it happens. A cancellation is answered at once: the generation's stream
+    /// is dropped, and running tools get two seconds to end before theirs are. Whatever happens, each call in the
+    /// report's messages has its result.
+    ///
+    /// Calls of one response run one after the other, in order, except those whose tools say that they may run
+    /// [beside others](crate::Concurrency::Parallel). Tools run in tasks of their own, so this has to be called inside
+    /// a tokio runtime with time and I/O enabled.
+    pub async fn run<W>(
+        &self,
+        workflow: &W,
+        seed: Seed,
+        observer: &mut dyn Observer,
+        cancellation: CancellationToken,
+    ) -> RunReport
+    where
+        W: AsRef<BoundWorkflow> + Sync + ?Sized,
+    {
+        let workflow = workflow.as_ref();
+        let mut guardrails = Guardrails::new(Arc::clone(workflow.workflow()));
+        guardrails.reserve_ids(&seed.earlier);
+        let mut run = Run {
+            runner: self,
+            workflow,
+            guardrails,
+            messages: Vec::new(),
+            tally: Tally::default(),
+            begin: Instant::now(),
+            observer,
+            cancellation,
+        };
+        let outcome = match run.drive(seed).await {
+            Ok(outcome) | Err(Ended(outcome)) => outcome,
+        };
+        run.finish(outcome)
+    }
+
+    async fn info(&self) -> Result<&BackendInfo, BackendError> {
+        self.info.get_or_try_init(|| self.backend.info()).await
+    }
+}
+
+/// What is counted for the report.
+#[derive(Default)]
+struct Tally {
+    generations: u32,
+    tool_calls: u32,
+    nudges: u32,
+    rescued: u32,
+    repaired: u32,
+    blocked: u32,
+    usage: Usage,
+}
+
+/// A run that ends before its workflow does.
+struct Ended(RunOutcome);
+
+impl From<BackendError> for Ended {
+    fn from(error: BackendError) -> Self {
+        Self(RunOutcome::BackendFailed { message: error.to_string() })
+    }
+}
+
+/// The engine refuses to go on only when one of its texts, which can be overridden, can't be rendered.
+fn engine_failed(error: &dyn std::error::Error) -> Ended {
+    Ended(RunOutcome::EngineFailed { message: error.to_string() })
+}
+
+/// One run.
+struct Run<'r> {
+    runner: &'r Runner,
+    workflow: &'r BoundWorkflow,
+    guardrails: Guardrails,
+    messages: Vec<Message>,
+    tally: Tally,
+    begin: Instant,
+    observer: &'r mut dyn Observer,
+    cancellation: CancellationToken,
+}
+
+impl Run<'_> {
+    async fn drive(&mut self, seed: Seed) -> Result<RunOutcome, Ended> {
+        self.start(seed).await?;
+        let mut constraint = self.guardrails.first_constraint();
+        loop {
+            let response = self.generate(constraint).await?;
+            constraint = match self.guardrails.check(&response).map_err(|error| engine_failed(&error))? {
+                Verdict::Execute(batch) => match self.execute(batch).await? {
+                    Next::Continue { constraint } => constraint,
+                    Next::Finished { call, result } => return Ok(RunOutcome::Done { call, result }),
+                    Next::Halt { interrupt } => return Ok(RunOutcome::Interrupted { interrupt }),
+                },
+                Verdict::Reprompt(reprompt) => {
+                    self.append_all(reprompt.messages);
+                    reprompt.nudges.into_iter().for_each(|nudge| self.nudged(nudge));
+                    reprompt.constraint
+                }
+                Verdict::Accept { turn } => {
+                    let text = turn.content().to_owned();
+                    self.append(turn);
+                    return Ok(RunOutcome::Answered { text });
+                }
+                Verdict::Halt(interrupt) => return Ok(RunOutcome::Interrupted { interrupt }),
+            };
+        }
+    }
+
+    /// Asks the backend what it is, and begins the conversation.
+    async fn start(&mut self, seed: Seed) -> Result<(), Ended> {
+        let input = seed.input.clone();
+        self.messages = seed.into_messages(self.workflow.system_prompt());
+        let info = self.cancellation.run_until_cancelled(self.runner.info()).await;
+        let backend = info.ok_or(Ended(RunOutcome::Cancelled))??.clone();
+        let workflow = self.workflow.workflow();
+        self.observer.event(&RunEvent::Started {
+            workflow: workflow.name().to_owned(),
+            input,
+            tools: workflow.tools().iter().map(|spec| spec.name.clone()).collect(),
+            required_steps: workflow.required_steps().to_vec(),
+            backend,
+        });
+        let system = self.messages.first().filter(|first| matches!(first, Message::System { .. }));
+        for message in system.into_iter().chain(self.messages.last()) {
+            self.observer.event(&RunEvent::Appended { message: message.clone() });
+        }
+        Ok(())
+    }
+
+    async fn generate(&mut self, constraint: Constraint) -> Result<Response, Ended> {
+        self.tally.generations += 1;
+        let iteration = self.tally.generations;
+        let messages = self.messages.len();
+        self.observer.event(&RunEvent::Generating { iteration, constraint: constraint.clone(), messages });
+        let request = ModelRequest {
+            messages: Arc::from(self.messages.as_slice()),
+            tools: Arc::clone(self.workflow.workflow().tools()),
+            constraint,
+            max_tokens: self.runner.options.max_tokens.max(1),
+            sampling: self.runner.options.sampling,
+        };
+        let begin = Instant::now();
+        let observer = &mut *self.observer;
+        let mut on_delta = |text, reasoning| observer.event(&RunEvent::Delta { text, reasoning });
+        let generated = generate(self.runner.backend.as_ref(), request, &mut on_delta);
+        let response = self.cancellation.run_until_cancelled(generated).await.ok_or(Ended(RunOutcome::Cancelled))??;
+        self.tally.usage = self.tally.usage.plus(response.usage);
+        let elapsed = begin.elapsed();
+        self.observer.event(&RunEvent::Generated { iteration, response: response.clone(), elapsed });
+        Ok(response)
+    }
+
+    async fn execute(&mut self, batch: Batch) -> Result<Next, Ended> {
+        let Batch { turn, calls, blocked, replies } = batch;
+        for approved in &calls {
+            self.tally.rescued += u32::from(approved.dialect != forge_core::Dialect::NATIVE);
+            self.tally.repaired += u32::from(!approved.repairs.is_empty());
+        }
+        self.append(turn);
+        for blocked in blocked {
+            self.tally.blocked += 1;
+            self.observer.event(&RunEvent::Blocked { blocked });
+        }
+        self.append_all(replies);
+        let (outcomes, started) = run_batch(self.workflow, &calls, &self.cancellation, self.observer).await;
+        self.tally.tool_calls += started;
+        let recorded = self.guardrails.record(&outcomes).map_err(|error| engine_failed(&error))?;
+        self.append_all(recorded.messages);
+        for step in recorded.completed {
+            let pending = self.guardrails.pending_steps();
+            self.observer.event(&RunEvent::StepCompleted { step, pending });
+        }
+        match recorded.next {
+            Next::Continue { .. } if self.cancellation.is_cancelled() => Err(Ended(RunOutcome::Cancelled)),
+            next => Ok(next),
+        }
+    }
+
+    fn append(&mut self, message: Message) {
+        self.observer.event(&RunEvent::Appended { message: message.clone() });
+        self.messages.push(message);
+    }
+
+    fn append_all(&mut self, messages: impl IntoIterator<Item = Message>) {
+        messages.into_iter().for_each(|message| self.append(message));
+    }
+
+    fn nudged(&mut self, nudge: Nudge) {
+        self.tally.nudges += 1;
+        self.observer.event(&RunEvent::Nudged { nudge });
+    }
+
+    fn finish(self, outcome: RunOutcome) -> RunReport {
+        let report = RunReport {
+            outcome,
+            completed_steps: self.guardrails.completed_steps(),
+            pending_steps: self.guardrails.pending_steps(),
+            generations: self.tally.generations,
+            tool_calls: self.tally.tool_calls,
+            nudges: self.tally.nudges,
+            rescued: self.tally.rescued,
+            repaired: self.tally.repaired,
+            blocked: self.tally.blocked,
+            usage: self.tally.usage,
+            elapsed: self.begin.elapsed(),
+            messages: self.messages,
+        };
+        self.observer.event(&RunEvent::Finished { report: report.clone() });
+        report
+    }
+}

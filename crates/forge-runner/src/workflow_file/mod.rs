@@ -1,0 +1,90 @@
+//! Workflow files.
+
+mod declaration;
+mod diagnostic;
+mod json;
+mod nearest;
+mod places;
+mod program;
+mod prompt;
+mod quantity;
+mod schema_of_file;
+mod source;
+mod table;
+mod tool_table;
+mod variables;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub use diagnostic::{Diagnostic, WorkflowFileError};
+use toml::de::DeTable;
+
+use self::declaration::Declaration;
+use self::table::Problems;
+use crate::{BoundWorkflow, RunnerOptions};
+
+/// Workflows declared in a TOML file.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkflowFile;
+
+/// A workflow that was read from a file and can be run.
+#[derive(Clone, Debug)]
+pub struct LoadedWorkflow {
+    /// The workflow with its tools.
+    pub workflow: BoundWorkflow,
+    /// What the file's `[generation]` says about generations, with defaults for the rest.
+    pub options: RunnerOptions,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl AsRef<BoundWorkflow> for LoadedWorkflow {
+    fn as_ref(&self) -> &BoundWorkflow {
+        &self.workflow
+    }
+}
+
+impl WorkflowFile {
+    /// Reads a workflow file. `variables` are values for its `[variables]`, in the place of their defaults.
+    ///
+    /// # Errors
+    /// Every problem of the file, not only the first: with its line, what is allowed, and the fix. A syntax error
+    /// hides what is wrong beyond the syntax.
+    pub fn load(
+        path: impl AsRef<Path>,
+        variables: &BTreeMap<String, String>,
+    ) -> Result<LoadedWorkflow, WorkflowFileError> {
+        let path = path.as_ref();
+        let source = source::read(path)?;
+        let (root, syntax_errors) = DeTable::parse_recoverable(&source);
+        if !syntax_errors.is_empty() {
+            let diagnostics = syntax_errors.iter().map(syntax_problem).collect();
+            return Err(WorkflowFileError::new(path, &source, diagnostics));
+        }
+        let problems = Problems::default();
+        let folder = folder_of(path);
+        let read = Declaration::new(root.get_ref(), &source, &problems).read(&folder, variables);
+        match read {
+            Some((workflow, options)) => Ok(LoadedWorkflow { workflow, options, path: path.to_owned() }),
+            None => Err(WorkflowFileError::new(path, &source, problems.into_inner())),
+        }
+    }
+}
+
+/// The folder of a file, absolute, because commands run in folders of their own.
+fn folder_of(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    absolute.parent().map_or_else(|| PathBuf::from("."), Path::to_owned)
+}
+
+fn syntax_problem(error: &toml::de::Error) -> Diagnostic {
+    let mut lines = error.message().lines();
+    let message = format!("this is no valid TOML: {}", lines.next().unwrap_or_default());
+    let diagnostic = match error.span() {
+        Some(span) => Diagnostic::at(span, message),
+        None => Diagnostic::new(message),
+    };
+    let rest: Vec<_> = lines.collect();
+    if rest.is_empty() { diagnostic } else { diagnostic.label(rest.join("; ")) }
+}

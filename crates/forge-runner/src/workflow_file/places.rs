@@ -1,0 +1,91 @@
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use forge_core::{InvalidWorkflow, ToolName, WorkflowError, WorkflowField};
+
+use super::diagnostic::Diagnostic;
+use super::json::Json;
+
+/// Where the parts of a declaration stand in the file: what turns the engine's problems into diagnostics.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    /// The first key of the file, for what is missing.
+    pub(super) file: Range<usize>,
+    pub(super) name: Option<Range<usize>>,
+    pub(super) system_prompt: Option<Range<usize>>,
+    /// The names of the tools, in order.
+    pub(super) tools: Vec<Range<usize>>,
+    pub(super) parameters: BTreeMap<ToolName, Json>,
+    pub(super) required_steps: Vec<Range<usize>>,
+    pub(super) terminal_tools: Vec<Range<usize>>,
+    /// In the order of the file.
+    pub(super) prerequisites: Vec<PrerequisitePlace>,
+    pub(super) budgets: BTreeMap<&'static str, Range<usize>>,
+    pub(super) constraint: Option<Range<usize>>,
+}
+
+/// The parts of one `[[prerequisites]]`.
+#[derive(Debug)]
+pub(super) struct PrerequisitePlace {
+    pub(super) of: String,
+    pub(super) tool: Range<usize>,
+    pub(super) requires: Range<usize>,
+    pub(super) matching: Option<Range<usize>>,
+}
+
+impl Places {
+    /// The engine's problems with their places.
+    pub(super) fn diagnostics(&self, invalid: InvalidWorkflow) -> impl Iterator<Item = Diagnostic> {
+        invalid.problems.into_iter().map(|problem| self.diagnostic(&problem))
+    }
+
+    fn diagnostic(&self, problem: &WorkflowError) -> Diagnostic {
+        let place = self.place(problem).unwrap_or_else(|| self.file.clone());
+        let (message, fix) = split_fix(problem.to_string());
+        let diagnostic = Diagnostic::at(place, message);
+        let diagnostic = fix.into_iter().fold(diagnostic, Diagnostic::help);
+        let WorkflowError::PrerequisiteCycle { path } = problem else { return diagnostic };
+        let next = path.iter().cycle().skip(1);
+        path.iter().zip(next).skip(1).fold(diagnostic, |diagnostic, (tool, requires)| {
+            let edge = self.prerequisites.iter().find(|edge| edge.of == tool.as_str());
+            match edge {
+                Some(edge) => diagnostic.context(edge.requires.clone(), format!("`{tool}` requires `{requires}`")),
+                None => diagnostic,
+            }
+        })
+    }
+
+    fn place(&self, problem: &WorkflowError) -> Option<Range<usize>> {
+        match problem.field() {
+            WorkflowField::Name => self.name.clone(),
+            WorkflowField::SystemPrompt => self.system_prompt.clone(),
+            WorkflowField::Tools | WorkflowField::TerminalTools => None,
+            WorkflowField::Tool { index } => self.tools.get(index).cloned(),
+            WorkflowField::Parameters { tool, pointer } => self.parameters.get(&tool)?.place(&pointer),
+            WorkflowField::RequiredStep { index } => self.required_steps.get(index).cloned(),
+            WorkflowField::TerminalTool { index } => self.terminal_tools.get(index).cloned(),
+            WorkflowField::Prerequisites { tool } => Some(self.prerequisite(&tool, 0)?.tool.clone()),
+            WorkflowField::Prerequisite { tool, index } => {
+                let prerequisite = self.prerequisite(&tool, index)?;
+                match problem {
+                    WorkflowError::PrerequisiteArgument { .. } => prerequisite.matching.clone(),
+                    _ => Some(prerequisite.requires.clone()),
+                }
+            }
+            WorkflowField::Budget { name } => self.budgets.get(name).cloned(),
+            WorkflowField::Constraint => self.constraint.clone(),
+        }
+    }
+
+    fn prerequisite(&self, tool: &str, index: usize) -> Option<&PrerequisitePlace> {
+        self.prerequisites.iter().filter(|prerequisite| prerequisite.of == tool).nth(index)
+    }
+}
+
+/// The engine's messages say what is wrong, then after a semicolon what to do about it.
+fn split_fix(message: String) -> (String, Option<String>) {
+    match message.split_once("; ") {
+        Some((message, fix)) => (message.to_owned(), Some(fix.to_owned())),
+        None => (message, None),
+    }
+}

@@ -1,0 +1,48 @@
+use std::ops::Range;
+
+use forge_core::{TemplateError, render_prompt};
+
+use super::diagnostic::Diagnostic;
+use super::nearest::{list, nearest};
+use super::source::content_start;
+use super::table::At;
+use super::variables::Variables;
+
+/// Checks that a system prompt renders with the variables of the run. A prompt that is no template at all is the
+/// engine's to report.
+pub(super) fn check(prompt: &At<&str>, variables: &Variables, source: &str) -> Option<Diagnostic> {
+    match render_prompt(prompt.value, &variables.values) {
+        Ok(_) | Err(TemplateError::Syntax { .. }) => None,
+        // A declared variable without a value is reported where it is declared.
+        Err(TemplateError::UnknownVariable { name, .. }) if variables.declared.contains(&name) => None,
+        Err(TemplateError::UnknownVariable { name, line, .. }) => {
+            let declared = || variables.declared.iter().map(String::as_str);
+            let place = place(prompt, source, line, Some(&name));
+            let diagnostic =
+                Diagnostic::at(place, format!("the system prompt uses the variable `{name}`, which isn't declared"));
+            let diagnostic = diagnostic.did_you_mean(nearest(&name, declared()));
+            Some(if variables.declared.is_empty() {
+                diagnostic.help(format!("declare it: `[variables.{name}]` with a `description` and a `default`"))
+            } else {
+                diagnostic.help(format!("the variables are {}", list(declared())))
+            })
+        }
+        Err(TemplateError::Render { line, problem, .. }) => {
+            let place = place(prompt, source, line, None);
+            Some(Diagnostic::at(place, format!("the system prompt can't be rendered: {problem}")))
+        }
+    }
+}
+
+/// The place of a line of the prompt, or of a name in it.
+pub(super) fn place(prompt: &At<&str>, source: &str, line: usize, name: Option<&str>) -> Range<usize> {
+    let Some(start) = content_start(source, &prompt.span, prompt.value) else { return prompt.span.clone() };
+    let lines = prompt.value.split_inclusive('\n');
+    let offset: usize = lines.clone().take(line - 1).map(str::len).sum();
+    let text = lines.clone().nth(line - 1).unwrap_or_default();
+    let (offset, length) = match name.and_then(|name| Some((text.find(name)?, name.len()))) {
+        Some((column, length)) => (offset + column, length),
+        None => (offset, text.trim_end().len()),
+    };
+    start + offset..start + offset + length
+}
