@@ -105,6 +105,8 @@ pub struct Reprompt {
     pub messages: Vec<Message>,
     /// What was said, for observers: one entry for each fault.
     pub nudges: Vec<Nudge>,
+    /// The calls that were not let through; empty where the response had none.
+    pub blocked: Vec<BlockedCall>,
     /// What the next generation may be.
     pub constraint: Constraint,
 }

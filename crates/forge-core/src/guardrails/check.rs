@@ -60,7 +60,7 @@ impl Guardrails {
         self.state.empty_retried = !has_text && !has_thought;
         if first_empty {
             self.state.rung = self.state.rung.saturating_add(1);
-            return Ok(self.reprompt(Vec::new(), Vec::new()));
+            return Ok(self.reprompt(Vec::new(), Vec::new(), Vec::new()));
         }
         let turn = assistant(reading.text, reading.reasoning, Vec::new());
         if !has_text {
@@ -91,7 +91,7 @@ impl Guardrails {
             return Ok(Verdict::Halt(self.halt(kind)));
         }
         let messages = turn.into_iter().chain([Message::nudge(nudge.text.clone())]).collect();
-        Ok(self.reprompt(messages, vec![nudge]))
+        Ok(self.reprompt(messages, vec![nudge], Vec::new()))
     }
 
     fn judge_calls(&mut self, response: &Response, reading: Reading) -> Result<Verdict, TemplateError> {
@@ -184,7 +184,8 @@ impl Guardrails {
         messages.extend(replies);
         add_notes(&mut messages, notes.iter().map(|note| note.text.as_str()));
         nudges.extend(notes);
-        Ok(self.reprompt(messages, nudges))
+        let blocked = sorted.blocked.iter().map(|(_, blocked)| blocked.clone()).collect();
+        Ok(self.reprompt(messages, nudges, blocked))
     }
 
     /// One tool message for each blocked call.
@@ -261,10 +262,10 @@ impl Guardrails {
     }
 
     /// Asks again, if a generation is left.
-    fn reprompt(&mut self, messages: Vec<Message>, nudges: Vec<Nudge>) -> Verdict {
+    fn reprompt(&mut self, messages: Vec<Message>, nudges: Vec<Nudge>, blocked: Vec<BlockedCall>) -> Verdict {
         match self.out_of_iterations() {
             Some(kind) => Verdict::Halt(self.halt(kind)),
-            None => Verdict::Reprompt(Reprompt { messages, nudges, constraint: self.constraint() }),
+            None => Verdict::Reprompt(Reprompt { messages, nudges, blocked, constraint: self.constraint() }),
         }
     }
 
