@@ -55,8 +55,8 @@ pub enum CheckError {
         /// The calls that wait.
         calls: Vec<CallId>,
     },
-    /// A terminal tool succeeded or a budget ran out.
-    #[error("the run has ended; start another one with `Guardrails::new`")]
+    /// A terminal tool succeeded, text was accepted, or a budget ran out.
+    #[error("the turn has ended; begin another one with `begin_turn`, or another run with `Guardrails::new`")]
     Ended,
     /// A text of the engine can't be rendered.
     #[error(transparent)]
@@ -123,6 +123,30 @@ impl Guardrails {
                 Message::Tool { call_id, .. } => self.state.ids.reserve(call_id),
                 Message::System { .. } | Message::User { .. } => {}
             }
+        }
+    }
+
+    /// Begins another turn of the conversation: budgets and failures start anew; steps that are done stay done.
+    ///
+    /// # Errors
+    /// [`CheckError::BatchOpen`] when the outcomes of the last batch haven't been recorded.
+    pub fn begin_turn(&mut self) -> Result<(), CheckError> {
+        self.no_batch_is_open()?;
+        let state = std::mem::take(&mut self.state);
+        self.state = GuardrailState {
+            tracker: state.tracker,
+            ids: state.ids,
+            successes: state.successes,
+            failures: state.failures,
+            ..GuardrailState::default()
+        };
+        Ok(())
+    }
+
+    fn no_batch_is_open(&self) -> Result<(), CheckError> {
+        match &self.state.open {
+            None => Ok(()),
+            Some(open) => Err(CheckError::BatchOpen { calls: open.calls.iter().map(|call| call.id.clone()).collect() }),
         }
     }
 

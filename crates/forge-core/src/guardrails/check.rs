@@ -27,12 +27,10 @@ impl Guardrails {
     /// Judges a response. Each check is an iteration, whatever comes of it.
     ///
     /// # Errors
-    /// When the outcomes of the last batch haven't been recorded, and when the run has ended; the state is as it was.
+    /// When the outcomes of the last batch haven't been recorded, and when the turn has ended; the state is as it was.
     /// When an overridden text can't be rendered; that ends the run.
     pub fn check(&mut self, response: &Response) -> Result<Verdict, CheckError> {
-        if let Some(open) = &self.state.open {
-            return Err(CheckError::BatchOpen { calls: open.calls.iter().map(|call| call.id.clone()).collect() });
-        }
+        self.no_batch_is_open()?;
         if self.state.ended {
             return Err(CheckError::Ended);
         }
@@ -71,8 +69,7 @@ impl Guardrails {
         match self.workflow.text() {
             TextPolicy::Nudge => self.refuse_text(Some(turn), Subject::Text { cut: response.finish.is_cut() }),
             TextPolicy::Accept if self.legality().steps_are_done() => {
-                self.state.counts.format_faults = 0;
-                self.state.rung = 0;
+                self.state.ended = true;
                 Ok(Verdict::Accept { turn })
             }
             TextPolicy::Accept => {

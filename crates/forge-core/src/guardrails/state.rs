@@ -57,7 +57,7 @@ pub(super) struct OpenBatch {
 }
 
 impl GuardrailState {
-    /// Responses checked.
+    /// Responses checked in this turn.
     pub fn iterations(&self) -> u32 {
         self.iterations
     }
@@ -77,7 +77,7 @@ impl GuardrailState {
         self.open.is_some()
     }
 
-    /// Whether a terminal tool succeeded or a budget ran out.
+    /// Whether the turn has ended: a terminal tool succeeded, text was accepted, or a budget ran out.
     pub fn has_ended(&self) -> bool {
         self.ended
     }

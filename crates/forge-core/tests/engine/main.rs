@@ -1,5 +1,9 @@
 //! The engine as its drivers see it.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "what fails here fails the test")]
 
+mod messages;
+mod oracle;
+mod properties;
+mod protocol;
 mod support;
 mod transitions;

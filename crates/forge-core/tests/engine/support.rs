@@ -74,6 +74,7 @@ fn parse_outcome(text: &str) -> Outcome {
 }
 
 /// Everything a driver does with one response. The conversation grows as a driver would let it.
+#[derive(Clone)]
 pub(crate) struct Run {
     pub(crate) guardrails: Guardrails,
     pub(crate) messages: Vec<Message>,
@@ -113,7 +114,10 @@ impl Run {
                 next = Some(recorded.next);
             }
             Verdict::Reprompt(reprompt) => self.messages.extend(reprompt.messages.iter().cloned()),
-            Verdict::Accept { turn } => self.messages.push(turn.clone()),
+            Verdict::Accept { turn } => {
+                self.messages.push(turn.clone());
+                self.ended = true;
+            }
             Verdict::Halt(_) => self.ended = true,
         }
         Step { verdict, outcomes, next }
@@ -185,7 +189,7 @@ fn constraint(constraint: &Constraint) -> String {
         Constraint::Free => "free".to_owned(),
         Constraint::CallRequired => "required".to_owned(),
         Constraint::Only(tools) => {
-            let tools: Vec<&str> = tools.iter().map(|tool| tool.as_str()).collect();
+            let tools: Vec<&str> = tools.iter().map(forge_core::ToolName::as_str).collect();
             format!("only {}", tools.join(" "))
         }
     }

@@ -226,7 +226,6 @@ table! {
         ("text", "again premature_terminal -> free [premature 1]"),
         ("list+count", "run list count -> free"),
         ("text", "accept"),
-        ("text", "accept"),
     ];
     text_before_the_steps_runs_out: text_ends(), [
         ("text", "again premature_terminal -> free [premature 1]"),
