@@ -26,6 +26,11 @@ impl Arguments {
         Ok(Self(Arc::from(raw)))
     }
 
+    /// Takes over text that is known to be a valid JSON object.
+    pub(crate) fn from_valid_json(text: String) -> Result<Self, serde_json::Error> {
+        Ok(Self(Arc::from(RawValue::from_string(text)?)))
+    }
+
     /// Serialises an object.
     pub fn from_object(object: &Map<String, Value>) -> Self {
         match serde_json::value::to_raw_value(object) {

@@ -1,3 +1,5 @@
+use serde_json::Value;
+
 /// A JSON value whose numbers keep every digit and whose objects keep the order of their keys.
 ///
 /// `serde_json::Value` would round the digits of long numbers, so what is changed between the model and the tool is
@@ -14,11 +16,32 @@ pub(crate) enum Tree {
 }
 
 impl Tree {
-    /// Parses text that is valid JSON; none if it isn't, or nests too deep for `serde_json`.
+    /// Parses JSON text; none if it isn't valid, or nests too deep.
     pub(crate) fn parse(json: &str) -> Option<Self> {
         serde_json::from_str::<serde::de::IgnoredAny>(json).ok()?;
+        Self::parse_valid(json)
+    }
+
+    /// Parses text that is known to be valid JSON; none if it nests too deep.
+    pub(crate) fn parse_valid(json: &str) -> Option<Self> {
         let mut parser = Parser { text: json, at: 0 };
         parser.value(crate::repair::MAX_DEPTH + 1)
+    }
+
+    /// How many values it consists of.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Null | Self::Bool(_) | Self::Number(_) | Self::String(_) => 1,
+            Self::List(items) => 1 + items.iter().map(Self::size).sum::<usize>(),
+            Self::Object(members) => 1 + members.iter().map(|(_, value)| value.size()).sum::<usize>(),
+        }
+    }
+
+    /// The value as JSON text.
+    pub(crate) fn to_json(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out);
+        out
     }
 
     /// Whether an object in it has a key twice.
@@ -34,6 +57,57 @@ impl Tree {
             }
         }
     }
+
+    fn write(&self, out: &mut String) {
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(bit) => out.push_str(if *bit { "true" } else { "false" }),
+            Self::Number(digits) => out.push_str(digits),
+            Self::String(text) => write_string(text, out),
+            Self::List(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    item.write(out);
+                }
+                out.push(']');
+            }
+            Self::Object(members) => {
+                out.push('{');
+                for (index, (key, value)) in members.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    write_string(key, out);
+                    out.push(':');
+                    value.write(out);
+                }
+                out.push('}');
+            }
+        }
+    }
+}
+
+impl From<Value> for Tree {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(bit) => Self::Bool(bit),
+            Value::Number(number) => Self::Number(number.to_string()),
+            Value::String(text) => Self::String(text),
+            Value::Array(items) => Self::List(items.into_iter().map(Self::from).collect()),
+            Value::Object(object) => {
+                Self::Object(object.into_iter().map(|(key, value)| (key, Self::from(value))).collect())
+            }
+        }
+    }
+}
+
+fn write_string(text: &str, out: &mut String) {
+    // A string always serialises.
+    out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }
 
 /// Reads text that was checked before, so that it only has to tell values apart.

@@ -65,7 +65,7 @@ fn scalar(word: &str) -> Option<(String, Option<Kind>)> {
 
 /// A number as JSON writes it, with all its digits, and whether it had to be rewritten: `.5`, `5.` and `+5` are
 /// numbers, `007`, `0x1f` and `1_000` are none that JSON has.
-pub(super) fn number(word: &str) -> Option<(String, bool)> {
+pub(crate) fn number(word: &str) -> Option<(String, bool)> {
     let (sign, digits) = match word.strip_prefix('-') {
         Some(digits) => ("-", digits),
         None => ("", word.strip_prefix('+').unwrap_or(word)),

@@ -21,6 +21,8 @@ use serde_json::{Map, Value};
 use crate::Repair;
 use crate::tree::Tree;
 
+pub(crate) use bare::number;
+
 /// How deep objects and lists may nest; what is deeper is refused. It is also the depth to which `serde_json` reads.
 pub const MAX_DEPTH: usize = 127;
 
@@ -152,9 +154,6 @@ pub fn repair_object(text: &str) -> Result<Repaired, RepairError> {
 /// As [`repair_object`].
 pub fn repair_object_knowing(text: &str, known: Option<KnownKeys<'_>>) -> Result<Repaired, RepairError> {
     let trimmed = text.trim();
-    if trimmed.is_empty() {
-        return Err(RepairError::Empty);
-    }
     if is_strict_object(trimmed) {
         return Ok(Repaired { json: trimmed.to_owned(), repairs: Vec::new(), unclosed: false, only_notation: true });
     }
@@ -163,6 +162,9 @@ pub fn repair_object_knowing(text: &str, known: Option<KnownKeys<'_>>) -> Result
 
 /// Reads a text that strict JSON refuses.
 pub(crate) fn repair_broken_object(text: &str, known: Option<KnownKeys<'_>>) -> Result<Repaired, RepairError> {
+    if text.trim().is_empty() {
+        return Err(RepairError::Empty);
+    }
     match surround::unescape_whole(text) {
         Some(repaired) => Ok(repaired),
         None => surround::read_one(text, known),
@@ -176,6 +178,16 @@ pub(crate) fn repair_broken_object(text: &str, known: Option<KnownKeys<'_>>) -> 
 /// When one of them can't be read without guessing, or when there is none.
 pub fn repair_values(text: &str, known: Option<KnownKeys<'_>>) -> Result<Vec<Repaired>, RepairError> {
     surround::read_all(text, known)
+}
+
+/// Reads a text that is one object or list and nothing else, where only the notation may differ from JSON's: Python's
+/// quotes and literals, say. A text whose structure is broken is not read.
+pub(crate) fn read_notation(text: &str) -> Option<Tree> {
+    if let Some(tree) = Tree::parse(text) {
+        return Some(tree);
+    }
+    let read = surround::read_exactly(text)?;
+    Tree::parse(&read.json).filter(|_| read.only_notation && !read.unclosed)
 }
 
 fn is_strict_object(text: &str) -> bool {

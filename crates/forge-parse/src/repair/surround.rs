@@ -43,6 +43,14 @@ pub(super) fn read_all(text: &str, known: Option<KnownKeys<'_>>) -> Result<Vec<R
     if values.is_empty() { Err(RepairError::Empty) } else { Ok(values) }
 }
 
+/// Reads the one object or list that a text consists of.
+pub(super) fn read_exactly(text: &str) -> Option<Repaired> {
+    let start = Cursor::new(text, 0).past_space().at;
+    let read = read_at(text, start, None).ok()?;
+    let nothing_left = Cursor::new(text, read.end).past_space().character().is_none();
+    nothing_left.then(|| read.into_repaired(Ledger::default()))
+}
+
 /// A text in which every quote is escaped: a JSON string that lost its own quotes.
 pub(super) fn unescape_whole(text: &str) -> Option<Repaired> {
     let inner = text.trim().strip_prefix('{')?.trim_start();

@@ -1,8 +1,13 @@
+//! From the raw arguments of one call to a call that can be executed, or to what is wrong with it.
+
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::{Resolution, Toolset};
-use crate::repair::{Cut, RepairError, repair_object_knowing};
-use crate::schema::field_faults;
+use crate::repair::{Cut, RepairError, Repaired, repair_broken_object, repair_object_knowing};
+use crate::schema::{CompiledSchema, coerce, field_faults, may_be_misspelt, may_leak};
+use crate::tree::Tree;
 use crate::{Arguments, Dialect, Fault, ParsedCall, Repair, ToolName};
 
 /// Whether the output may have ended inside what is being read.
@@ -22,22 +27,17 @@ pub(super) fn read_call(
     end: End,
 ) -> Result<ParsedCall, Fault> {
     let (tool, mut repairs) = offered(toolset, name)?;
-    let schema = toolset.schema(&tool);
-    let knows = |depth: usize, key: &str| schema.is_none_or(|schema| schema.knows_key(depth, key));
-    let repaired =
-        repair_object_knowing(arguments, Some(&knows)).map_err(|error| unreadable(&tool, arguments, end, &error))?;
-    if repaired.unclosed && end == End::Cut {
-        return Err(Fault::Truncated { tool: Some(tool), raw: arguments.to_owned() });
-    }
-    repairs.extend(repaired.repairs);
-    let json = Arguments::from_json(&repaired.json);
-    let json = json.map_err(|error| Fault::MalformedArguments {
-        tool: tool.clone(),
-        problem: error.to_string(),
-        offset: 0,
-        raw: arguments.to_owned(),
-    })?;
-    validated(toolset, tool, json, arguments, dialect, repairs)
+    let call = Reading { tool, schema: None, raw: arguments, end }.with_schema(toolset);
+    let text = arguments.trim();
+    let (value, json) = match serde_json::from_str::<Value>(text) {
+        Ok(value @ Value::Object(_)) => (value, Cow::Borrowed(text)),
+        Ok(Value::String(inner)) => call.decoded(&inner, &mut repairs)?,
+        Ok(Value::Null) => call.nothing(&mut repairs),
+        Ok(value @ (Value::Bool(_) | Value::Number(_) | Value::Array(_))) => return Err(call.not_an_object(&value)),
+        Err(_) if text.is_empty() && end == End::Complete => call.nothing(&mut repairs),
+        Err(_) => call.repaired(&mut repairs)?,
+    };
+    call.validated(value, json, dialect, repairs)
 }
 
 pub(super) fn read_fields(
@@ -50,8 +50,8 @@ pub(super) fn read_fields(
     let (tool, mut all_repairs) = offered(toolset, name)?;
     all_repairs.extend(repairs);
     let arguments = Arguments::from_object(&fields);
-    let raw = arguments.as_str().to_owned();
-    validated(toolset, tool, arguments, &raw, dialect, all_repairs)
+    let call = Reading { tool, schema: None, raw: arguments.as_str(), end: End::Complete }.with_schema(toolset);
+    call.validated(Value::Object(fields), Cow::Borrowed(arguments.as_str()), dialect, all_repairs)
 }
 
 fn offered(toolset: &Toolset, name: &str) -> Result<(ToolName, Vec<Repair>), Fault> {
@@ -62,43 +62,146 @@ fn offered(toolset: &Toolset, name: &str) -> Result<(ToolName, Vec<Repair>), Fau
     }
 }
 
-fn validated(
-    toolset: &Toolset,
+/// One call while its arguments are read.
+struct Reading<'c> {
     tool: ToolName,
-    arguments: Arguments,
-    raw: &str,
-    dialect: Dialect,
-    repairs: Vec<Repair>,
-) -> Result<ParsedCall, Fault> {
-    if let Some(schema) = toolset.schema(&tool) {
-        let fields = field_faults(schema, &arguments.to_value());
-        if !fields.is_empty() {
-            return Err(Fault::InvalidArguments { tool, fields, raw: raw.to_owned() });
-        }
-    }
-    Ok(ParsedCall { name: tool, arguments, dialect, repairs })
+    /// None where the tool's schema can't be used.
+    schema: Option<&'c CompiledSchema>,
+    /// The arguments as the model wrote them.
+    raw: &'c str,
+    end: End,
 }
 
-fn unreadable(tool: &ToolName, raw: &str, end: End, error: &RepairError) -> Fault {
-    match (error, end) {
-        (RepairError::Truncated { cut: Cut::InString | Cut::InValue | Cut::AfterOpening, .. }, End::Complete)
-        | (RepairError::Truncated { .. } | RepairError::UnmatchedQuote { .. } | RepairError::Empty, End::Cut) => {
-            Fault::Truncated { tool: Some(tool.clone()), raw: raw.to_owned() }
+impl<'c> Reading<'c> {
+    fn with_schema(self, toolset: &'c Toolset) -> Self {
+        Self { schema: toolset.schema(&self.tool), ..self }
+    }
+
+    /// No arguments at all.
+    fn nothing(&self, repairs: &mut Vec<Repair>) -> (Value, Cow<'c, str>) {
+        repairs.push(whole("no-arguments", "no arguments were read as an empty object"));
+        (Value::Object(Map::new()), Cow::Borrowed("{}"))
+    }
+
+    /// An object inside a JSON string.
+    fn decoded(&self, inner: &str, repairs: &mut Vec<Repair>) -> Result<(Value, Cow<'c, str>), Fault> {
+        let not_an_object = || self.not_an_object(&Value::String(String::new()));
+        if !inner.trim_start().starts_with('{') {
+            return Err(not_an_object());
         }
-        (
-            RepairError::Empty
-            | RepairError::NotAnObject { .. }
-            | RepairError::Truncated { .. }
-            | RepairError::UnmatchedQuote { .. }
-            | RepairError::SeveralObjects { .. }
-            | RepairError::TooDeep { .. }
-            | RepairError::Unreadable { .. },
-            End::Complete | End::Cut,
-        ) => Fault::MalformedArguments {
-            tool: tool.clone(),
-            problem: error.to_string(),
-            offset: error.offset(),
-            raw: raw.to_owned(),
-        },
+        let repaired = repair_object_knowing(inner, Some(&|depth, key| self.knows_key(depth, key)));
+        // The string was closed, so nothing was cut: what is missing inside was never there.
+        let repaired = repaired.ok().filter(|repaired| !repaired.unclosed);
+        let repaired = repaired.ok_or_else(not_an_object)?;
+        repairs.push(whole("double-encoded", "a JSON object inside a JSON string was decoded"));
+        self.taken(repaired, repairs)
+    }
+
+    /// Text that strict JSON refuses.
+    fn repaired(&self, repairs: &mut Vec<Repair>) -> Result<(Value, Cow<'c, str>), Fault> {
+        let repaired = repair_broken_object(self.raw, Some(&|depth, key| self.knows_key(depth, key)));
+        let repaired = repaired.map_err(|error| self.unreadable(&error))?;
+        if repaired.unclosed && self.end == End::Cut {
+            return Err(self.truncated());
+        }
+        self.taken(repaired, repairs)
+    }
+
+    fn taken(&self, repaired: Repaired, repairs: &mut Vec<Repair>) -> Result<(Value, Cow<'c, str>), Fault> {
+        repairs.extend(repaired.repairs);
+        match serde_json::from_str(&repaired.json) {
+            Ok(value) => Ok((value, Cow::Owned(repaired.json))),
+            Err(error) => Err(self.malformed(error.to_string(), 0)),
+        }
+    }
+
+    /// The call, if its arguments satisfy the schema as they are, or as the schema reads them.
+    fn validated(
+        self,
+        value: Value,
+        json: Cow<'_, str>,
+        dialect: Dialect,
+        mut repairs: Vec<Repair>,
+    ) -> Result<ParsedCall, Fault> {
+        let no_schema = Value::Bool(true);
+        let root = self.schema.map_or(&no_schema, CompiledSchema::source);
+        let valid = self.is_valid(&value);
+        if !valid || may_leak(&json) || may_be_misspelt(root, &value) {
+            let (tree, coercions) = match Tree::parse_valid(&json) {
+                Some(tree) => coerce(root, tree),
+                None => (Tree::Null, Vec::new()),
+            };
+            let read = tree.to_json();
+            if !coercions.is_empty() && serde_json::from_str(&read).is_ok_and(|read| self.is_valid(&read)) {
+                repairs.extend(coercions);
+                return self.call(read, dialect, repairs);
+            }
+        }
+        if valid {
+            return self.call(json.into_owned(), dialect, repairs);
+        }
+        let fields = self.schema.map(|schema| field_faults(schema, &value)).unwrap_or_default();
+        Err(Fault::InvalidArguments { tool: self.tool, fields, raw: self.raw.to_owned() })
+    }
+
+    fn call(self, json: String, dialect: Dialect, repairs: Vec<Repair>) -> Result<ParsedCall, Fault> {
+        match Arguments::from_valid_json(json) {
+            Ok(arguments) => Ok(ParsedCall { name: self.tool, arguments, dialect, repairs }),
+            Err(error) => Err(self.malformed(error.to_string(), 0)),
+        }
+    }
+
+    fn is_valid(&self, value: &Value) -> bool {
+        self.schema.is_none_or(|schema| schema.validator().is_valid(value))
+    }
+
+    fn knows_key(&self, depth: usize, key: &str) -> bool {
+        self.schema.is_none_or(|schema| schema.knows_key(depth, key))
+    }
+
+    fn not_an_object(&self, value: &Value) -> Fault {
+        self.malformed(format!("the arguments must be a JSON object, but they are {}", article(value)), 0)
+    }
+
+    fn malformed(&self, problem: String, offset: usize) -> Fault {
+        Fault::MalformedArguments { tool: self.tool.clone(), problem, offset, raw: self.raw.to_owned() }
+    }
+
+    fn truncated(&self) -> Fault {
+        Fault::Truncated { tool: Some(self.tool.clone()), raw: self.raw.to_owned() }
+    }
+
+    fn unreadable(&self, error: &RepairError) -> Fault {
+        match (error, self.end) {
+            (RepairError::Truncated { cut: Cut::InString | Cut::InValue | Cut::AfterOpening, .. }, End::Complete)
+            | (RepairError::Truncated { .. } | RepairError::UnmatchedQuote { .. } | RepairError::Empty, End::Cut) => {
+                self.truncated()
+            }
+            (
+                RepairError::Empty
+                | RepairError::NotAnObject { .. }
+                | RepairError::Truncated { .. }
+                | RepairError::UnmatchedQuote { .. }
+                | RepairError::SeveralObjects { .. }
+                | RepairError::TooDeep { .. }
+                | RepairError::Unreadable { .. },
+                End::Complete | End::Cut,
+            ) => self.malformed(error.to_string(), error.offset()),
+        }
+    }
+}
+
+fn whole(kind: &'static str, note: &str) -> Repair {
+    Repair { kind: Cow::Borrowed(kind), path: String::new(), note: note.to_owned() }
+}
+
+fn article(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
     }
 }
