@@ -1,7 +1,7 @@
 //! Where in a text the parser stands: line, code, quotation. What decides whether a marker is meant or shown.
 
 /// How much of the text behind the current place is remembered, in bytes.
-const MEMORY: usize = 600;
+const MEMORY: usize = 2048;
 
 /// A fenced code block that is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,11 @@ pub(crate) struct TextContext {
     /// Whether this line is a quotation or a row of a table.
     quoted_line: bool,
     /// Whether only white space came since the last call or marker.
-    pub(crate) after_unit: bool,
+    after_unit: bool,
+    /// Whether something else than white space stands on this line.
+    line_begun: bool,
+    /// The element of a document that is open: what it holds is shown.
+    document: Option<String>,
 }
 
 impl TextContext {
@@ -38,9 +42,14 @@ impl TextContext {
             self.any_text = true;
             self.after_unit = false;
         }
-        if text.contains('\n') {
-            self.code = None;
-            self.quoted_line = false;
+        match memchr::memrchr(b'\n', text.as_bytes()) {
+            Some(newline) => {
+                self.code = None;
+                self.quoted_line = false;
+                let line = text.as_bytes().get(newline..).unwrap_or_default();
+                self.line_begun = !line.iter().all(u8::is_ascii_whitespace);
+            }
+            None => self.line_begun |= !blank,
         }
         if self.tail.len() > 4 * MEMORY {
             let keep = suffix(&self.tail, MEMORY).len();
@@ -82,7 +91,7 @@ impl TextContext {
 
     /// Whether only white space stands before on this line.
     pub(crate) fn at_line_start(&self) -> bool {
-        self.after_unit || self.line().bytes().all(|byte| byte.is_ascii_whitespace())
+        self.after_unit || !self.line_begun
     }
 
     /// Whether a marker here is shown and not meant: in code, in a quotation, behind an opening quote.
@@ -91,7 +100,62 @@ impl TextContext {
             || self.code.is_some()
             || self.quoted_line
             || self.before().ends_with(['"', '\u{201c}', '\u{2018}', '\u{ab}', '\u{201e}', '\''])
+            || self.in_dialogue()
     }
+
+    /// Whether the place is within a sentence: words stand before on this line, and none of them ended one.
+    pub(crate) fn in_sentence(&self) -> bool {
+        if self.at_line_start() {
+            return false;
+        }
+        self.line().trim_end().chars().next_back().is_some_and(|last| !ends_sentence(last))
+    }
+
+    /// The character just before.
+    pub(crate) fn last_char(&self) -> Option<char> {
+        self.tail.chars().next_back()
+    }
+
+    /// Whether the line so far is a speaker's label, and the line before was another speaker's: a conversation is shown.
+    fn in_dialogue(&self) -> bool {
+        if !self.line_begun || !self.line().trim_end().ends_with([':', '*']) {
+            return false;
+        }
+        let mut lines = self.before().rsplit('\n').filter(|line| !line.trim().is_empty());
+        let (Some((label, "")), Some(before)) = (lines.next().and_then(speaker), lines.next()) else { return false };
+        speaker(before).is_some_and(|(other, said)| other != label && !said.is_empty())
+    }
+
+    /// Whether the place is inside a document, so that tags in it are its own.
+    pub(crate) fn in_document(&self) -> bool {
+        self.document.is_some()
+    }
+
+    /// Notes a tag that means nothing here. At the start of a line it opens a document, unless it is empty; the
+    /// document ends with its closing tag.
+    pub(crate) fn element(&mut self, name: &str, closing: bool, ignored: bool) {
+        if closing {
+            self.document.take_if(|open| open == name);
+        } else if self.document.is_none() && !ignored && !EMPTY_ELEMENTS.contains(&name) {
+            self.document = Some(name.to_owned());
+        }
+    }
+}
+
+/// Elements that have no closing tag.
+const EMPTY_ELEMENTS: &[&str] = &["br", "hr", "img", "input", "meta", "link", "p", "li"];
+
+fn ends_sentence(c: char) -> bool {
+    matches!(c, '.' | '!' | '?' | '\u{2026}' | '\u{3002}' | '\u{ff01}' | '\u{ff1f}' | '>' | ']' | '\u{ff0e}')
+}
+
+/// The label at the start of a line of a conversation, and what is said: `**bot:** yes`.
+fn speaker(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim().trim_start_matches(['>', '*', '_', '-', ' ']);
+    let (label, said) = line.split_once(':')?;
+    let words = label.split_whitespace().count();
+    let plain = label.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '_' | '*'));
+    (plain && (1..=2).contains(&words) && label.len() <= 24).then(|| (label, said.trim_matches(['*', '_', ' '])))
 }
 
 /// The last bytes of a text, at most `length`, whole characters.
@@ -115,6 +179,9 @@ mod tests {
         assert!(context("").at_line_start());
         assert!(context("Yes.\n  ").at_line_start());
         assert!(!context("Yes. ").at_line_start());
+        assert!(!context("One moment. ").in_sentence());
+        assert!(context("The tag ").in_sentence());
+        assert!(!context("The tag\n").in_sentence());
     }
 
     #[test]
@@ -128,6 +195,14 @@ mod tests {
         context.backticks(1);
         context.advance("\n");
         assert!(!context.shown());
+    }
+
+    #[test]
+    fn a_line_of_a_conversation_is_shown() {
+        assert!(context("guest: lights, please\nbot: ").shown());
+        assert!(context("**guest:** lights\n**bot:** ").shown());
+        assert!(!context("I look it up: ").shown());
+        assert!(!context("First the tide.\nThen the wind: ").shown());
     }
 
     #[test]

@@ -37,6 +37,18 @@ pub(crate) fn object_extent(text: &str, more: bool) -> Extent {
     }
 }
 
+/// Finds the end of the JSON string that begins with the text's first byte.
+pub(crate) fn string_extent(text: &str, more: bool) -> Extent {
+    match strict(text.as_bytes()) {
+        Strict::Complete(len) => Extent::Strict(len),
+        Strict::Incomplete if more => Extent::More,
+        Strict::Incomplete | Strict::Invalid => {
+            let len = before_closing_markers(text);
+            Extent::Unfinished { len, closed: len < text.trim_end().len() }
+        }
+    }
+}
+
 /// The length of the text without the closing markers at its end.
 fn before_closing_markers(text: &str) -> usize {
     let mut end = text.trim_end().len();

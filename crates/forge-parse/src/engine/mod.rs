@@ -1,9 +1,17 @@
 //! The grammars of calls. Each module reads one call at the start of a text, or says that more text is needed.
 
+pub(crate) mod announced;
+pub(crate) mod braced;
+pub(crate) mod channel;
 pub(crate) mod json;
+pub(crate) mod lines;
 pub(crate) mod named;
+pub(crate) mod pythonic;
+pub(crate) mod tagged;
+pub(crate) mod tool_tag;
 
 use crate::dialect::{DIALECTS, Engine};
+use crate::marker::{Lookup, Marker, lookup};
 use crate::{Dialect, End, Fault, FinishReason, ParsedCall, Toolset};
 
 /// A call that was read, or why it can't be used.
@@ -67,4 +75,38 @@ pub(crate) fn resolved(toolset: &Toolset, name: &str) -> Option<crate::ToolName>
         crate::Resolution::Exact(tool) | crate::Resolution::Normalised(tool, _) => Some(tool),
         crate::Resolution::Unknown { .. } => None,
     }
+}
+
+/// The names of a tool's top-level properties, in order.
+pub(crate) fn properties<'t>(toolset: &'t Toolset, name: &str) -> impl Iterator<Item = &'t str> {
+    let tool = resolved(toolset, name).and_then(|tool| toolset.get(&tool));
+    let properties = tool.and_then(|spec| spec.parameters.get("properties")).and_then(serde_json::Value::as_object);
+    properties.into_iter().flat_map(|map| map.keys().map(String::as_str))
+}
+
+/// The one property that a value without a key can only belong to: the only one, or the only required one.
+pub(crate) fn only_property<'t>(toolset: &'t Toolset, name: &str) -> Option<&'t str> {
+    let mut all = properties(toolset, name);
+    if let (Some(first), None) = (all.next(), all.next()) {
+        return Some(first);
+    }
+    let tool = resolved(toolset, name).and_then(|tool| toolset.get(&tool))?;
+    match tool.parameters.get("required")?.as_array()?.as_slice() {
+        [required] => required.as_str(),
+        _ => None,
+    }
+}
+
+/// The text up to the first marker that opens or closes a call; all of it where none comes. None while one may come.
+pub(crate) fn up_to_marker<'x>(text: &'x str, place: &Place<'_>) -> Option<&'x str> {
+    for (at, _) in text.match_indices(['<', '[']) {
+        match lookup(text.get(at..).unwrap_or_default(), place.more()) {
+            Lookup::Found(Marker::Open(_) | Marker::Close | Marker::Noise | Marker::Header, _) => {
+                return text.get(..at);
+            }
+            Lookup::Prefix => return None,
+            Lookup::Found(..) | Lookup::Nothing => {}
+        }
+    }
+    (!place.more()).then_some(text)
 }
