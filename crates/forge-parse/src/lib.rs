@@ -16,7 +16,7 @@
 //!
 //! let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
 //! let toolset = Toolset::compile(vec![ToolSpec::new("weather", "Tells the weather.", schema)]);
-//! let text = r#"I'll look. <tool_call>{"name": "weather", "arguments": {"city": "Oslo"}}</tool_call>"#;
+//! let text = r#"I'll look. <tool_call>{"name": "weather", "arguments": {"city": "Oslo",}}</tool_call>"#;
 //!
 //! let parsed = parse(&toolset, &ParserOptions::default(), text, FinishReason::Stop);
 //! assert_eq!(parsed.text.trim(), "I'll look.");
