@@ -10,6 +10,7 @@ mod canonical;
 mod constraint;
 mod example;
 mod excerpt;
+mod failures;
 mod guardrails;
 mod interrupt;
 mod legality;
@@ -39,6 +40,6 @@ pub use verdict::{
     ApprovedCall, Batch, BlockReason, BlockedCall, Next, Nudge, NudgeKind, Outcome, Recorded, Reprompt, Verdict,
 };
 pub use workflow::{
-    ConstraintMode, HintMode, InvalidWorkflow, NeverBecause, Prerequisite, Respond, StepOrder, TextPolicy,
+    ConstraintMode, HintMode, InvalidWorkflow, NeverBecause, Prerequisite, Respond, Risk, StepOrder, TextPolicy,
     ToolReference, Workflow, WorkflowBuilder, WorkflowError, WorkflowField,
 };

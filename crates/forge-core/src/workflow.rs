@@ -12,10 +12,12 @@ mod builder;
 mod error;
 mod reachability;
 mod respond;
+mod risk;
 
 pub use builder::WorkflowBuilder;
 pub use error::{InvalidWorkflow, NeverBecause, ToolReference, WorkflowError, WorkflowField};
 pub use respond::Respond;
+pub use risk::Risk;
 
 /// A declared workflow that has been checked: every name in it is known and every tool can become legal.
 ///
@@ -31,6 +33,7 @@ pub struct Workflow {
     step_order: StepOrder,
     terminal_tools: Vec<ToolName>,
     prerequisites: BTreeMap<ToolName, Vec<Prerequisite>>,
+    failure_limits: BTreeMap<ToolName, u32>,
     text: TextPolicy,
     respond: Option<Respond>,
     budgets: Budgets,
@@ -174,6 +177,11 @@ impl Workflow {
     /// All prerequisites, by the tool that has them.
     pub fn all_prerequisites(&self) -> &BTreeMap<ToolName, Vec<Prerequisite>> {
         &self.prerequisites
+    }
+
+    /// How many failures of a tool end a turn.
+    pub fn failure_limit(&self, tool: &str) -> u32 {
+        self.failure_limits.get(tool).copied().unwrap_or(self.budgets.failures_per_tool)
     }
 
     /// What a generation without a call is.

@@ -99,7 +99,7 @@ impl Guardrails {
             // More of the same would only lead the model on.
             Some(Fault::RepeatedText { .. }) => brief(&reading.text, MAX_REPEATED_TEXT),
             Some(_) if sorted.turn.is_empty() => response.text.clone(),
-            Some(_) | None => reading.text,
+            Some(_) | None => reading.text.trim_end().to_owned(),
         };
         let turn = assistant(text, reading.reasoning, sorted.turn.clone());
         if sorted.approved.is_empty() { self.refuse_calls(turn, &sorted) } else { self.approve(turn, sorted) }

@@ -1,6 +1,6 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::state::OpenBatch;
+use super::state::{Counts, OpenBatch};
 use super::{Guardrails, RecordError};
 use crate::templates::Text;
 use crate::{
@@ -41,45 +41,19 @@ impl Guardrails {
     }
 
     fn count_outcomes(&mut self, answered: &[Answered<'_>], nudged: &[NudgeKind]) {
-        let mut failed = BTreeSet::new();
-        let mut succeeded = BTreeSet::new();
-        let mut cancelled = false;
+        self.state.failing.note(answered.iter().copied());
         for (call, outcome) in answered {
             match outcome {
-                Outcome::Success(_) => {
-                    add_one(&mut self.state.successes, &call.name);
-                    succeeded.insert(&call.name);
-                }
-                Outcome::Failure(_) | Outcome::TimedOut(_) => {
-                    add_one(&mut self.state.failures, &call.name);
-                    failed.insert(&call.name);
-                }
-                Outcome::NoData(_) => {}
-                Outcome::Cancelled => cancelled = true,
+                Outcome::Success(_) => add_one(&mut self.state.successes, &call.name),
+                Outcome::Failure(_) | Outcome::TimedOut(_) => add_one(&mut self.state.failures, &call.name),
+                Outcome::NoData(_) | Outcome::Cancelled => {}
             }
-        }
-        for tool in succeeded.difference(&failed) {
-            self.state.failing.remove(*tool);
-        }
-        for tool in &failed {
-            add_one(&mut self.state.failing, tool);
         }
         let counts = &mut self.state.counts;
-        if !failed.is_empty() {
-            counts.failing_batches = counts.failing_batches.saturating_add(1);
-        } else if !succeeded.is_empty() && !cancelled {
-            // A clean batch forgives what its own response didn't do again.
-            counts.failing_batches = 0;
-            let again = |kinds: &[NudgeKind]| nudged.iter().any(|kind| kinds.contains(kind));
-            if !again(&[NudgeKind::PrematureTerminal]) {
-                counts.premature_attempts = 0;
-            }
-            if !again(&[NudgeKind::StepOrder, NudgeKind::Prerequisite]) {
-                counts.prerequisite_violations = 0;
-            }
-            if !again(&[NudgeKind::Repetition]) {
-                counts.repetitions = 0;
-            }
+        match Quality::of(answered) {
+            Quality::Failing => counts.failing_batches = counts.failing_batches.saturating_add(1),
+            Quality::Clean => counts.forgive(nudged),
+            Quality::Neither => {}
         }
     }
 
@@ -142,13 +116,9 @@ impl Guardrails {
     /// How often a tool may still be tried, if it goes on failing.
     fn attempts_left(&self, tool: &ToolName) -> u32 {
         let budgets = self.workflow.budgets();
-        let of_tool = self.failure_limit(tool).saturating_sub(self.state.failing.get(tool).copied().unwrap_or(0));
+        let of_tool = self.workflow.failure_limit(tool).saturating_sub(self.state.failing.of(tool));
         let of_batches = budgets.tool_errors.saturating_add(1).saturating_sub(self.state.counts.failing_batches);
         of_tool.min(of_batches)
-    }
-
-    fn failure_limit(&self, _tool: &ToolName) -> u32 {
-        self.workflow.budgets().failures_per_tool
     }
 
     fn what_follows(&mut self, answered: &[Answered<'_>]) -> Next {
@@ -167,14 +137,53 @@ impl Guardrails {
     }
 
     fn failed_too_often(&self) -> Option<InterruptKind> {
-        let mut failing = self.state.failing.iter();
-        let over = failing.find(|(tool, failures)| **failures >= self.failure_limit(tool));
-        if let Some((tool, failures)) = over {
-            let limit = self.failure_limit(tool);
-            return Some(InterruptKind::ToolFailures { tool: tool.clone(), failures: *failures, limit });
+        let with_limits =
+            self.state.failing.all().map(|(tool, failures)| (tool, failures, self.workflow.failure_limit(tool)));
+        if let Some((tool, failures, limit)) = with_limits.into_iter().find(|(_, failures, limit)| failures >= limit) {
+            return Some(InterruptKind::ToolFailures { tool: tool.clone(), failures, limit });
         }
         let (batches, limit) = (self.state.counts.failing_batches, self.workflow.budgets().tool_errors);
         (batches > limit).then_some(InterruptKind::ToolErrors { batches, limit })
+    }
+}
+
+/// What a batch says about the run.
+#[derive(Clone, Copy)]
+enum Quality {
+    /// A tool failed.
+    Failing,
+    /// A tool succeeded, and nothing went wrong.
+    Clean,
+    /// Nothing that counts: no data, or cancelled.
+    Neither,
+}
+
+impl Quality {
+    fn of(answered: &[Answered<'_>]) -> Self {
+        let any = |wanted: fn(&Outcome) -> bool| answered.iter().any(|(_, outcome)| wanted(outcome));
+        if any(|outcome| matches!(outcome, Outcome::Failure(_) | Outcome::TimedOut(_))) {
+            return Self::Failing;
+        }
+        let clean =
+            any(|outcome| matches!(outcome, Outcome::Success(_))) && !any(|outcome| *outcome == Outcome::Cancelled);
+        if clean { Self::Clean } else { Self::Neither }
+    }
+}
+
+impl Counts {
+    /// A clean batch forgives what its own response didn't do again.
+    fn forgive(&mut self, nudged: &[NudgeKind]) {
+        let again = |kinds: &[NudgeKind]| nudged.iter().any(|kind| kinds.contains(kind));
+        self.failing_batches = 0;
+        if !again(&[NudgeKind::PrematureTerminal]) {
+            self.premature_attempts = 0;
+        }
+        if !again(&[NudgeKind::StepOrder, NudgeKind::Prerequisite]) {
+            self.prerequisite_violations = 0;
+        }
+        if !again(&[NudgeKind::Repetition]) {
+            self.repetitions = 0;
+        }
     }
 }
 

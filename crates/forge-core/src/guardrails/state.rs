@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::call_ids::CallIds;
+use crate::failures::FailureTracker;
 use crate::repetition::RecentCalls;
 use crate::{NudgeKind, StepTracker, ToolCall, ToolName};
 
@@ -24,8 +25,7 @@ pub struct GuardrailState {
     pub(super) successes: BTreeMap<ToolName, u32>,
     /// Failed calls per tool.
     pub(super) failures: BTreeMap<ToolName, u32>,
-    /// Batches per tool in which it failed, since it last only succeeded.
-    pub(super) failing: BTreeMap<ToolName, u32>,
+    pub(super) failing: FailureTracker,
     pub(super) open: Option<OpenBatch>,
     pub(super) ended: bool,
     pub(super) last_response: String,

@@ -7,14 +7,30 @@ use serde_json::Value;
 
 use super::reachability::{Rules, never_legal, prerequisite_cycles};
 use super::{
-    ConstraintMode, HintMode, InvalidWorkflow, Prerequisite, Respond, StepOrder, TextPolicy, ToolReference, Workflow,
-    WorkflowError,
+    ConstraintMode, HintMode, InvalidWorkflow, Prerequisite, Respond, Risk, StepOrder, TextPolicy, ToolReference,
+    Workflow, WorkflowError,
 };
 use crate::nearest::nearest;
 use crate::{Budgets, Templates, ToolName, ToolSpec, check_template};
 
 /// The longest name that all known model servers take.
 const MAX_NAME: usize = 64;
+
+/// How often a tool may fail, as it was declared.
+#[derive(Clone, Copy, Debug)]
+enum FailureLimit {
+    Of(Risk),
+    Exactly(u32),
+}
+
+impl FailureLimit {
+    fn in_numbers(self, budgets: &Budgets) -> u32 {
+        match self {
+            Self::Of(risk) => risk.failure_limit(budgets),
+            Self::Exactly(limit) => limit,
+        }
+    }
+}
 
 /// Declares a [`Workflow`]. Nothing is checked before [`WorkflowBuilder::build`], which reports every problem.
 #[derive(Clone, Debug)]
@@ -28,6 +44,7 @@ pub struct WorkflowBuilder {
     step_order: StepOrder,
     terminal_tools: Vec<ToolName>,
     prerequisites: Vec<(ToolName, Prerequisite)>,
+    failure_limits: Vec<(ToolName, FailureLimit)>,
     text: TextPolicy,
     respond: Option<Respond>,
     budgets: Budgets,
@@ -47,6 +64,7 @@ impl WorkflowBuilder {
             step_order: StepOrder::default(),
             terminal_tools: Vec::new(),
             prerequisites: Vec::new(),
+            failure_limits: Vec::new(),
             text: TextPolicy::default(),
             respond: None,
             budgets: Budgets::default(),
@@ -110,6 +128,18 @@ impl WorkflowBuilder {
         self
     }
 
+    /// Says how bad it is when a tool fails.
+    pub fn risk(mut self, tool: impl Into<ToolName>, risk: Risk) -> Self {
+        self.failure_limits.push((tool.into(), FailureLimit::Of(risk)));
+        self
+    }
+
+    /// Says how many failures of a tool end a turn, at least 1. Of several limits and risks of a tool the last counts.
+    pub fn failure_limit(mut self, tool: impl Into<ToolName>, limit: u32) -> Self {
+        self.failure_limits.push((tool.into(), FailureLimit::Exactly(limit)));
+        self
+    }
+
     /// Says what a generation without a call is.
     pub fn text(mut self, policy: TextPolicy) -> Self {
         self.text = policy;
@@ -163,6 +193,8 @@ impl WorkflowBuilder {
         if !problems.is_empty() {
             return Err(InvalidWorkflow { workflow: self.name, problems });
         }
+        let failure_limits = self.failure_limits.into_iter();
+        let failure_limits = failure_limits.map(|(tool, limit)| (tool, limit.in_numbers(&self.budgets))).collect();
         let mut prerequisites: BTreeMap<ToolName, Vec<Prerequisite>> = BTreeMap::new();
         for (tool, prerequisite) in self.prerequisites {
             prerequisites.entry(tool).or_default().push(prerequisite);
@@ -177,6 +209,7 @@ impl WorkflowBuilder {
             step_order: self.step_order,
             terminal_tools: self.terminal_tools,
             prerequisites,
+            failure_limits,
             text: self.text,
             respond: self.respond,
             budgets: self.budgets,
@@ -308,6 +341,13 @@ impl WorkflowBuilder {
 
     fn check_limits(&self, problems: &mut Vec<WorkflowError>) {
         problems.extend(self.budgets.problems());
+        for (tool, limit) in &self.failure_limits {
+            self.check_name(tool, ToolReference::FailureLimit, problems);
+            let index = self.tools.iter().position(|declared| declared.name == *tool);
+            if let (FailureLimit::Exactly(0), Some(index)) = (limit, index) {
+                problems.push(WorkflowError::FailureLimit { tool: tool.clone(), index });
+            }
+        }
         match (self.text, self.constraint) {
             (TextPolicy::Accept, ConstraintMode::Eager) => problems.push(WorkflowError::TextNeverPossible),
             (TextPolicy::Accept, ConstraintMode::Free | ConstraintMode::Ladder) | (TextPolicy::Nudge, _) => {}

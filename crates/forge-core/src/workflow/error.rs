@@ -170,6 +170,14 @@ pub enum WorkflowError {
         /// The least value.
         minimum: u32,
     },
+    /// A tool that may not even be called once.
+    #[error("the failure limit of `{tool}` is 0, but it is reached with the first failure at 1; give it at least 1")]
+    FailureLimit {
+        /// The tool.
+        tool: ToolName,
+        /// Its place in the declaration, from 0.
+        index: usize,
+    },
     /// Text is to end a turn and no generation can be text.
     #[error(
         "`constraint = \"eager\"` makes every generation a call, so that text can never end a turn; use `constraint = \"ladder\"` or `text = \"nudge\"`"
@@ -210,6 +218,8 @@ pub enum ToolReference {
     },
     /// As a tool that has prerequisites.
     PrerequisitesOf,
+    /// As a tool with a failure limit or a risk of its own.
+    FailureLimit,
     /// As a prerequisite of a tool.
     Prerequisite {
         /// The tool that has the prerequisite.
@@ -225,6 +235,7 @@ impl fmt::Display for ToolReference {
             Self::RequiredSteps { .. } => f.write_str("`required_steps`"),
             Self::TerminalTools { .. } => f.write_str("`terminal_tools`"),
             Self::PrerequisitesOf => f.write_str("`prerequisites`"),
+            Self::FailureLimit => f.write_str("a failure limit or risk"),
             Self::Prerequisite { tool, .. } => write!(f, "a prerequisite of `{tool}`"),
         }
     }
@@ -292,15 +303,17 @@ impl WorkflowError {
             Self::SystemPrompt { .. } => WorkflowField::SystemPrompt,
             Self::NoTools => WorkflowField::Tools,
             Self::NoTerminal => WorkflowField::TerminalTools,
-            Self::ToolName { index, .. } | Self::DuplicateTool { index, .. } | Self::RespondTaken { index } => {
-                WorkflowField::Tool { index: *index }
-            }
+            Self::ToolName { index, .. }
+            | Self::DuplicateTool { index, .. }
+            | Self::RespondTaken { index }
+            | Self::FailureLimit { index, .. } => WorkflowField::Tool { index: *index },
             Self::InvalidSchema { tool, pointer, .. } => {
                 WorkflowField::Parameters { tool: tool.clone(), pointer: pointer.clone() }
             }
             Self::UnknownTool { place, name, .. } => match place {
                 ToolReference::RequiredSteps { index } => WorkflowField::RequiredStep { index: *index },
                 ToolReference::TerminalTools { index } => WorkflowField::TerminalTool { index: *index },
+                ToolReference::FailureLimit => WorkflowField::Tools,
                 ToolReference::PrerequisitesOf => WorkflowField::Prerequisites { tool: name.clone() },
                 ToolReference::Prerequisite { tool, index } => {
                     WorkflowField::Prerequisite { tool: tool.clone(), index: *index }

@@ -61,7 +61,7 @@ fn thinking_stays_in_the_turn() {
 #[test]
 fn a_call_in_text_becomes_a_call_of_the_turn() {
     let text = "First <tool_call>{\"name\": \"list\", \"arguments\": {\"file\": \"a\"}}</tool_call>";
-    let expected = ["assistant \"First \" \"\" [\"list {\\\"file\\\": \\\"a\\\"}\"]"];
+    let expected = ["assistant \"First\" \"\" [\"list {\\\"file\\\": \\\"a\\\"}\"]"];
     assert_shape(&Response::text(text), &expected);
 }
 

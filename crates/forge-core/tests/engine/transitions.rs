@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use crate::support::{Run, builder, line, parse_move};
-use forge_core::{Budgets, ConstraintMode, Prerequisite, Respond, StepOrder, TextPolicy, Workflow, WorkflowBuilder};
+use forge_core::{
+    Budgets, ConstraintMode, Prerequisite, Respond, Risk, StepOrder, TextPolicy, Workflow, WorkflowBuilder,
+};
 
 fn steps() -> WorkflowBuilder {
     builder().required_steps(["list", "count"])
@@ -253,6 +255,14 @@ table! {
         ("list(a)=fail+list(b)=fail", "run list list -> free [failing 1]"),
         ("count", "run count -> free"),
         ("list(a)=fail+list(b)", "run list list -> halt tool_failures [failing 1]"),
+    ];
+    a_destructive_tool_fails_once: steps().risk("edit", Risk::Destructive), [
+        ("edit=fail", "run edit -> halt tool_failures [failing 1]"),
+    ];
+    a_tool_with_a_limit_of_its_own: steps().failure_limit("list", 2), [
+        ("list=fail", "run list -> free [failing 1]"),
+        ("count", "run count -> free"),
+        ("list=fail", "run list -> halt tool_failures [failing 1]"),
     ];
     a_tool_that_only_succeeded_is_cleared: steps(), [
         ("list=fail", "run list -> free [failing 1]"),

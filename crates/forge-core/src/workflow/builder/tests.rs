@@ -199,6 +199,35 @@ fn a_workflow_may_end_with_text_alone() {
 }
 
 #[test]
+fn a_tool_has_the_limit_of_its_risk_or_its_own() {
+    let workflow = builder()
+        .budgets(Budgets { failures_per_tool: 4, ..Budgets::default() })
+        .risk("edit", Risk::Destructive)
+        .risk("read", Risk::Network)
+        .risk("list", Risk::Network)
+        .failure_limit("list", 2)
+        .build()
+        .unwrap();
+    let limits = ["edit", "read", "list", "report"].map(|tool| workflow.failure_limit(tool));
+    assert_eq!(limits, [1, 5, 2, 4]);
+}
+
+#[test]
+fn a_failure_limit_of_zero_is_refused() {
+    assert_problem(
+        builder().failure_limit("edit", 0),
+        WorkflowField::Tool { index: 2 },
+        "the failure limit of `edit` is 0, but it is reached with the first failure at 1; give it at least 1",
+    );
+}
+
+#[test]
+fn a_risk_of_an_unknown_tool_is_refused() {
+    let problem = only_problem(builder().risk("edti", Risk::Destructive));
+    assert!(problem.to_string().contains("did you mean `edit`?"), "{problem}");
+}
+
+#[test]
 fn respond_is_offered_last_and_can_be_the_terminal_tool() {
     let workflow = Workflow::builder("chat").tool(tool("read")).respond(Respond::Terminal).build().unwrap();
     assert_eq!(workflow.tools().last().unwrap().name, "respond");
