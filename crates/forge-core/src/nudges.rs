@@ -60,7 +60,7 @@ pub(crate) struct Voice<'a> {
 }
 
 /// What every text may use: progress, and a call in the right form.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Guide<'a> {
     done: &'a [ToolName],
     next: Vec<ToolName>,
@@ -100,14 +100,14 @@ impl<'a> Voice<'a> {
     }
 
     /// The note on a result that was the same before.
-    pub(crate) fn repeated(self, round: usize) -> Result<String, TemplateError> {
+    pub(crate) fn repeated(self, tool: &ToolName, round: usize) -> Result<String, TemplateError> {
         #[derive(Serialize)]
         struct Context<'a> {
             round: usize,
             #[serde(flatten)]
             guide: Guide<'a>,
         }
-        self.render(Text::Repeated, &Context { round, guide: self.guide(true) })
+        self.render(Text::Repeated, &Context { round, guide: self.guide_away_from(tool, true) })
     }
 
     /// The answer to a call that was run, in one of the texts for results.
@@ -233,7 +233,10 @@ impl<'a> Voice<'a> {
                     #[serde(flatten)]
                     guide: Guide<'a>,
                 }
-                self.say(NudgeKind::Repetition, &Context { tool, round: *round, guide: self.guide(last) })
+                self.say(
+                    NudgeKind::Repetition,
+                    &Context { tool, round: *round, guide: self.guide_away_from(tool, last) },
+                )
             }
             BlockReason::SecondTerminal { first } => {
                 #[derive(Serialize)]
@@ -293,10 +296,30 @@ impl<'a> Voice<'a> {
     }
 
     fn guide(self, last: bool) -> Guide<'a> {
+        if last { self.guide_to(self.legality.next_tools()) } else { Guide::default() }
+    }
+
+    /// A guide away from a tool that is being repeated, where there is anything else to call.
+    fn guide_away_from(self, tool: &ToolName, last: bool) -> Guide<'a> {
         if !last {
-            return Guide { done: &[], next: Vec::new(), answer: false, example: None };
+            return Guide::default();
         }
-        let mut next = self.legality.next_tools();
+        let others = |mut tools: Vec<ToolName>| {
+            tools.retain(|other| other != tool);
+            tools
+        };
+        let next = self.legality.next_tools();
+        if next.is_empty() {
+            return self.guide_to(next);
+        }
+        match (others(next.clone()), others(self.legality.legal_tools())) {
+            (on_the_way, _) if !on_the_way.is_empty() => self.guide_to(on_the_way),
+            (_, legal) if !legal.is_empty() => self.guide_to(legal),
+            (_, _) => self.guide_to(next),
+        }
+    }
+
+    fn guide_to(self, mut next: Vec<ToolName>) -> Guide<'a> {
         next.truncate(MAX_LISTED);
         Guide {
             done: match self.workflow.hints() {

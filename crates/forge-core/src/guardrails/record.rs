@@ -71,13 +71,13 @@ impl Guardrails {
         let mut messages = Vec::with_capacity(answered.len());
         let mut repeated = None;
         for (call, outcome) in answered {
-            repeated = self.note_repetition(call, outcome).or(repeated);
+            repeated = self.note_repetition(call, outcome).map(|round| (&call.name, round)).or(repeated);
             let (content, kind) = self.result(call, outcome)?;
             messages.push(Message::Tool { call_id: call.id.clone(), name: call.name.clone(), content, kind });
         }
         let mut notes = notes.to_vec();
-        if let Some(round) = repeated {
-            notes.push(self.voice().repeated(round)?);
+        if let Some((tool, round)) = repeated {
+            notes.push(self.voice().repeated(tool, round)?);
         } else if self.workflow.hints() == HintMode::Always {
             notes.extend(self.voice().progress()?.map(|line| format!("[{line}]")));
         }

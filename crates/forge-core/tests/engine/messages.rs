@@ -120,6 +120,17 @@ fn a_result_that_was_the_same_before_says_so() {
 }
 
 #[test]
+fn a_step_without_data_is_not_what_comes_next_when_it_is_repeated() {
+    let workflow = builder().required_steps(["list"]);
+    let mut run = Run::new(Arc::new(workflow.build().unwrap()));
+    for made in ["list=none", "list=none", "list"] {
+        run.step(&parse_move(made));
+    }
+    let content = run.messages.last().unwrap().content();
+    assert!(content.contains("Next, call one of: read, edit, count."), "{content}");
+}
+
+#[test]
 fn nudges_and_hints_never_pass_for_the_persons_words() {
     let mut run = Run::new(Arc::new(builder().hints(HintMode::Always).build().unwrap()));
     for made in ["text", "list", "!nothing", "think", "list"] {
