@@ -5,7 +5,7 @@ use std::process::ExitCode;
 /// How a command ended, as its exit code says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Exit {
+pub(crate) enum Exit {
     /// What was asked for is done.
     Done = 0,
     /// It failed for a reason none of the others names.
@@ -26,7 +26,7 @@ pub enum Exit {
 
 impl Exit {
     /// The table as `forge --help` shows it.
-    pub const HELP: &'static str = "\
+    pub(crate) const HELP: &'static str = "\
 Exit codes:
     0  done
     1  failed for another reason, said on the standard error

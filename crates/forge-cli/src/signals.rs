@@ -3,7 +3,7 @@
 use tokio_util::sync::CancellationToken;
 
 /// A token that fires at the first Ctrl-C (or terminate signal). A second one ends the process at once.
-pub fn cancellation() -> CancellationToken {
+pub(crate) fn cancellation() -> CancellationToken {
     let token = CancellationToken::new();
     let fired = token.clone();
     tokio::spawn(async move {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
-use forge_core::{BlockReason, BlockedCall, Constraint, Fault, Message, Nudge, Outcome, Repair, ToolCall, ToolName, UserOrigin};
+use forge_core::{
+    BlockReason, BlockedCall, Constraint, Fault, Message, Nudge, Outcome, Repair, ToolCall, ToolName, UserOrigin,
+};
 use forge_runner::{Observer, RunEvent, RunOutcome, RunReport};
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -18,14 +20,14 @@ const CALL: Style = AnsiColor::Cyan.on_default().bold();
 const BRIEF: usize = 160;
 
 /// Shows a run on the standard error, so that the standard output carries the result alone.
-pub struct Terminal {
+pub(crate) struct Terminal {
     spinner: ProgressBar,
     tail: String,
 }
 
 impl Terminal {
     /// A view with a spinner where the standard error is a terminal, plain lines elsewhere.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let spinner = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template("    {spinner} {elapsed} {msg:.dim}") {
             spinner.set_style(style);
@@ -135,7 +137,8 @@ impl Observer for Terminal {
             RunEvent::ToolStarted { call, dialect, repairs } => self.tool_started(call, dialect, repairs),
             RunEvent::ToolFinished { outcome, elapsed, .. } => self.tool_finished(outcome, *elapsed),
             RunEvent::StepCompleted { step, pending } => {
-                let left = if pending.is_empty() { "none left".to_owned() } else { format!("left: {}", names(pending)) };
+                let left =
+                    if pending.is_empty() { "none left".to_owned() } else { format!("left: {}", names(pending)) };
                 self.line(&format!("      {GOOD}✓{GOOD:#} step {step} {DIM}({left}){DIM:#}"));
             }
             RunEvent::Finished { report } => self.finished(report),
@@ -144,7 +147,7 @@ impl Observer for Terminal {
 }
 
 /// The lines that tell how a run ended and what it took.
-pub fn summary(report: &RunReport) -> Vec<String> {
+pub(crate) fn summary(report: &RunReport) -> Vec<String> {
     let mut lines = vec![match &report.outcome {
         RunOutcome::Done { call, .. } => format!("{GOOD}done{GOOD:#} with {}", call.name),
         RunOutcome::Answered { .. } => format!("{GOOD}answered{GOOD:#}"),
@@ -206,6 +209,7 @@ fn fault_in_brief(fault: &Fault) -> String {
         }
         Fault::Truncated { .. } => "cut off".to_owned(),
         Fault::Unreadable { problem, .. } => problem.clone(),
+        Fault::RepeatedText { unit, count } => format!("the same words {count} times in a row: {}", brief(unit)),
     }
 }
 

@@ -15,8 +15,28 @@ const PURE: [&str; 2] = ["forge-parse", "forge-core"];
 
 /// Crates that mean I/O, an async runtime or a clock.
 const IMPURE_CRATES: [&str; 22] = [
-    "async-std", "chrono", "curl", "futures-executor", "h2", "hyper", "instant", "isahc", "jiff", "mio", "notify",
-    "openssl", "quinn", "reqwest", "rustls", "smol", "socket2", "time", "tokio", "tower", "ureq", "web-time",
+    "async-std",
+    "chrono",
+    "curl",
+    "futures-executor",
+    "h2",
+    "hyper",
+    "instant",
+    "isahc",
+    "jiff",
+    "mio",
+    "notify",
+    "openssl",
+    "quinn",
+    "reqwest",
+    "rustls",
+    "smol",
+    "socket2",
+    "time",
+    "tokio",
+    "tower",
+    "ureq",
+    "web-time",
 ];
 
 /// Parts of the standard library that mean I/O, threads or a clock.
@@ -29,7 +49,14 @@ fn root() -> PathBuf {
 
 fn metadata() -> Value {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version=1", "--locked", "--offline", "--filter-platform", "x86_64-unknown-linux-gnu"])
+        .args([
+            "metadata",
+            "--format-version=1",
+            "--locked",
+            "--offline",
+            "--filter-platform",
+            "x86_64-unknown-linux-gnu",
+        ])
         .current_dir(root())
         .output()
         .expect("cargo runs");
@@ -50,9 +77,11 @@ fn normal_dependencies(metadata: &Value) -> BTreeMap<String, BTreeSet<String>> {
         .unwrap()
         .iter()
         .map(|node| {
-            let normal = node["deps"].as_array().unwrap().iter().filter(|dep| {
-                dep["dep_kinds"].as_array().unwrap().iter().any(|kind| kind["kind"].is_null())
-            });
+            let normal = node["deps"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|dep| dep["dep_kinds"].as_array().unwrap().iter().any(|kind| kind["kind"].is_null()));
             (node["id"].as_str().unwrap(), normal.map(|dep| dep["pkg"].as_str().unwrap()).collect())
         })
         .collect();

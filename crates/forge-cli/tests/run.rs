@@ -230,7 +230,8 @@ fn an_address_that_is_none_is_a_usage_error() {
 #[test]
 fn a_key_never_shows() {
     let folder = Folder::new();
-    let server = ModelServer::play([Reply::Raw(401, "application/json", r#"{"error": {"message": "bad key"}}"#.to_owned())]);
+    let server =
+        ModelServer::play([Reply::Raw(401, "application/json", r#"{"error": {"message": "bad key"}}"#.to_owned())]);
     let trace = folder.path("run.jsonl");
     let output =
         folder.forge(&server.url).env("FORGE_API_KEY", "sk-very-secret").arg("--trace").arg(&trace).output().unwrap();
@@ -269,8 +270,10 @@ fn ctrl_c_during_a_generation_ends_at_once_and_says_what_was_done() {
 #[test]
 fn ctrl_c_during_a_tool_ends_the_tool_too() {
     let folder = Folder::new();
-    let endless = WORKFLOW
-        .replace("print('Ada likes tea')", "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(600)");
+    let endless = WORKFLOW.replace(
+        "print('Ada likes tea')",
+        "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(600)",
+    );
     std::fs::write(folder.path("workflow.toml"), endless).unwrap();
     let server = ModelServer::play(well_behaved());
     let (output, _) = interrupt_after(&folder, folder.forge(&server.url), r#""event":"tool_started""#);

@@ -7,6 +7,7 @@
 mod budgets;
 mod call_ids;
 mod canonical;
+mod collapse;
 mod constraint;
 mod example;
 mod excerpt;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use forge_backend::OpenAiConfig;
 use forge_backend::managed::{ManagedServer, Runtime, ServerSpec, find_or_fetch_runtime, probe_running};
 use forge_backend::models::{CacheDirs, Catalog, Fetcher, Model, Use};
-use forge_backend::OpenAiConfig;
 use forge_runner::{RunOutcome, WorkflowFile};
 use tokio_util::sync::CancellationToken;
 
@@ -150,8 +150,8 @@ fn smallest(catalog: &Catalog) -> anyhow::Result<&Model> {
 
 async fn start(runtime: Runtime, model: PathBuf, dirs: &CacheDirs) -> anyhow::Result<Server> {
     let progress = StartProgress::new();
-    let started = ManagedServer::start(ServerSpec::new(runtime, model), &dirs.logs(), |waiting| progress.show(waiting));
-    let started = started.await;
+    let spec = ServerSpec::new(runtime, model);
+    let started = ManagedServer::start(spec, &dirs.logs(), |waiting| progress.show(waiting)).await;
     progress.finish();
     Ok(Server::Started(Box::new(started?)))
 }
@@ -178,7 +178,10 @@ async fn triage(
         RunOutcome::Done { .. } => farewell(args, &folder),
         RunOutcome::BackendFailed { .. } => {
             if let Server::Started(server) = server {
-                say(args, &format!("The server's log is {}; it ends with:\n{}", server.log().display(), server.log_tail()));
+                say(
+                    args,
+                    &format!("The server's log is {}; it ends with:\n{}", server.log().display(), server.log_tail()),
+                );
             }
         }
         RunOutcome::Answered { .. }

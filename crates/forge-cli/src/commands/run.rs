@@ -8,7 +8,9 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 use forge_backend::{Backend, OpenAiCompatible, OpenAiConfig, RetryPolicy, Retrying, Secret};
-use forge_runner::{LoadedWorkflow, Observer, RunEvent, RunOutcome, RunReport, Runner, RunnerOptions, Seed, WorkflowFile};
+use forge_runner::{
+    LoadedWorkflow, Observer, RunEvent, RunOutcome, RunReport, Runner, RunnerOptions, Seed, WorkflowFile,
+};
 
 use tokio_util::sync::CancellationToken;
 

@@ -1,5 +1,6 @@
 use super::state::OpenBatch;
 use super::{CheckError, Guardrails};
+use crate::collapse::collapse;
 use crate::excerpt::brief;
 use crate::nudges::{Subject, in_brief};
 use crate::reading::{Attempt, Reading, read};
@@ -93,7 +94,7 @@ impl Guardrails {
 
     fn judge_calls(&mut self, response: &Response, reading: Reading) -> Result<Verdict, TemplateError> {
         self.state.empty_retried = false;
-        let sorted = self.sort(reading.attempts);
+        let sorted = self.sort(collapse(reading.attempts));
         // Where no call stands in the turn, the text is kept as the model wrote it: it is all there is.
         let text = match sorted.unreadable.first() {
             // More of the same would only lead the model on.
