@@ -76,6 +76,10 @@ impl FetchObserver for FetchProgress {
         }
     }
 
+    fn damaged(&mut self, item: &str) {
+        self.line(&format!("  {WARN}{item}{WARN:#} what was there from an earlier fetch is damaged: beginning anew"));
+    }
+
     fn source_failed(&mut self, item: &str, failure: &SourceFailure) {
         self.line(&format!(
             "  {WARN}{item}{WARN:#} not from the {}: {} {DIM}(trying the next source){DIM:#}",

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use super::spec::ServerSpec;
 use crate::models::packages::{Scratch, pip_download};
-use crate::models::python::{Python, PythonError};
+use crate::models::python::{PipError, Python, PythonError};
 use crate::models::{
     CacheDirs, DiskError, FetchObserver, Fetcher, FileLock, PartFile, Reporter, RuntimePackage, RuntimeWheel, Sha256,
     Stage, blocking, create_dir,
@@ -81,8 +81,13 @@ impl Fetcher {
         observer: &mut dyn FetchObserver,
     ) -> Result<PythonRuntime, RuntimeError> {
         let name = format!("{}-{}", package.package, package.version);
-        let failed = |source| RuntimeError::Python { package: name.clone(), python: package.python.clone(), source };
-        let python = self.python().map_err(failed)?;
+        let failed = |error| match error {
+            PipError::Disk(error) => RuntimeError::Disk(error),
+            PipError::Python(source) => {
+                RuntimeError::Python { package: name.clone(), python: package.python.clone(), source }
+            }
+        };
+        let python = self.python().map_err(|error| failed(error.into()))?;
         let folder = dirs.runtimes().join(&name);
         let runtime = PythonRuntime { python: python.program().to_owned(), folder: folder.clone(), name: name.clone() };
         if runtime.is_installed() {
@@ -106,7 +111,7 @@ impl Fetcher {
             .map_err(failed)?;
             check(&path, wheel).await?;
             reporter.report(Stage::Installing, wheel.bytes);
-            runtime.install(&python, &path, &scratch).await?.map_err(failed)?;
+            runtime.install(&python, &path, &scratch).await.map_err(failed)?;
         }
         runtime.write_launcher()?;
         drop(lock);
@@ -144,12 +149,7 @@ impl PythonRuntime {
 
     /// Installs the wheel into a folder of its own. That needs no virtual environment, which some systems ship without the
     /// module to make one, and touches nothing of the user's Python.
-    async fn install(
-        &self,
-        python: &Python,
-        wheel: &Path,
-        scratch: &Scratch,
-    ) -> Result<Result<(), PythonError>, DiskError> {
+    async fn install(&self, python: &Python, wheel: &Path, scratch: &Scratch) -> Result<(), PipError> {
         let fresh = scratch.temporary().join("packages");
         let arguments = [
             OsStr::new("install"),
@@ -161,9 +161,7 @@ impl PythonRuntime {
             fresh.as_os_str(),
             wheel.as_os_str(),
         ];
-        if let Err(error) = python.pip(&arguments, &self.name, scratch.temporary(), || ()).await {
-            return Ok(Err(error));
-        }
+        python.pip(&arguments, &self.name, scratch.temporary(), || ()).await?;
         let packages = self.packages();
         if packages.exists() {
             std::fs::remove_dir_all(&packages).map_err(DiskError::on("remove the folder", &packages))?;
@@ -171,7 +169,7 @@ impl PythonRuntime {
         std::fs::rename(&fresh, &packages).map_err(DiskError::on("create", &packages))?;
         let marker = self.folder.join(MARKER);
         std::fs::write(&marker, &self.name).map_err(DiskError::on("write", &marker))?;
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Puts this version's launcher beside the packages. A cache that is read-only stays usable as long as it is the same.

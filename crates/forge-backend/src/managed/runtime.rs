@@ -153,4 +153,27 @@ mod tests {
             assert!(arguments.windows(2).any(|window| window == pair), "{pair:?} in {arguments:?}");
         }
     }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_ends_when_the_standard_input_of_its_starter_is_closed() {
+        use std::os::unix::process::ExitStatusExt as _;
+        use std::process::Stdio;
+        let mut command = ending_with_stdin(Path::new("sleep"), vec!["1000".into()]);
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        drop(child.stdin.take());
+        let status = child.wait().unwrap();
+        assert!(status.code() == Some(128 + 15) || status.signal() == Some(15), "{status}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_exit_code_of_a_program_is_kept() {
+        use std::process::Stdio;
+        let mut command = ending_with_stdin(Path::new("sh"), vec!["-c".into(), "exit 7".into()]);
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let stdin = child.stdin.take();
+        assert_eq!(child.wait().unwrap().code(), Some(7));
+        drop(stdin);
+    }
 }

@@ -23,8 +23,6 @@ use crate::models::python::own_group;
 const POLL_EVERY: Duration = Duration::from_millis(100);
 /// How long one such question may take.
 const POLL_TIMEOUT: Duration = Duration::from_secs(2);
-/// How long a server may take to end when it is asked to, before it is killed.
-const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A running model server. It is killed when this is dropped, and ends by itself when the process that holds this ends in
 /// whatever way.
@@ -33,6 +31,7 @@ pub struct ManagedServer {
     process: ServerProcess,
     base_url: Url,
     log: ServerLog,
+    stop_timeout: Duration,
 }
 
 /// How far a starting server is.
@@ -125,7 +124,7 @@ impl ManagedServer {
             .map_err(|source| HttpClientError { url: base_url.clone(), source })?;
         let process = ServerProcess::spawn(spec.runtime.command(&spec, port), output)
             .map_err(|source| StartError::Spawn { runtime: spec.runtime.label(), source })?;
-        let mut server = Self { process, base_url, log };
+        let mut server = Self { process, base_url, log, stop_timeout: spec.stop_timeout };
         server.wait_until_ready(&client, spec.start_timeout, &mut waiting).await?;
         Ok(server)
     }
@@ -150,9 +149,9 @@ impl ManagedServer {
         self.process.exited().now_or_never().and_then(Result::ok)
     }
 
-    /// Asks the server to end, and kills it if it has not ended after five seconds.
+    /// Asks the server to end, and kills it if it has not ended in [`ServerSpec::stop_timeout`].
     pub async fn stop(mut self) {
-        self.process.stop().await;
+        self.process.stop(self.stop_timeout).await;
     }
 
     async fn wait_until_ready(
@@ -218,9 +217,9 @@ impl ServerProcess {
         Ok(status)
     }
 
-    async fn stop(&mut self) {
+    async fn stop(&mut self, timeout: Duration) {
         self.ask_to_end();
-        if tokio::time::timeout(STOP_TIMEOUT, self.exited()).await.is_err() {
+        if tokio::time::timeout(timeout, self.exited()).await.is_err() {
             // Dropping kills it as well, but does not wait for it.
             let _gone_already = self.child.start_kill();
             let _ended = self.exited().await;

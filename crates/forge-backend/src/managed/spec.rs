@@ -10,6 +10,8 @@ use super::runtime::Runtime;
 const CONTEXT: u32 = 8192;
 /// How long a server may take to load its model.
 const START_TIMEOUT: Duration = Duration::from_mins(2);
+/// How long a server may take to end.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What to serve and how. [`ServerSpec::new`] has sensible values; change the fields that matter.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub struct ServerSpec {
     pub extra_arguments: Vec<OsString>,
     /// How long loading the model may take. Default 120 seconds.
     pub start_timeout: Duration,
+    /// How long the server may take to end when it is asked to, before it is killed. Default 5 seconds.
+    pub stop_timeout: Duration,
 }
 
 impl ServerSpec {
@@ -50,6 +54,7 @@ impl ServerSpec {
             max_tokens: None,
             extra_arguments: Vec::new(),
             start_timeout: START_TIMEOUT,
+            stop_timeout: STOP_TIMEOUT,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::lock::FileLock;
 use super::observer::{FetchObserver, Reporter, Stage};
 use super::packages;
 use super::part_file::{PartFile, free_bytes};
-use super::python::{Python, PythonError};
+use super::python::{PipError, Python, PythonError};
 use crate::http::HttpClientError;
 
 /// The environment variable that names another model hub, for example a mirror. Other tools of the hub read it too.
@@ -158,6 +158,15 @@ pub enum SourceError {
     },
 }
 
+impl From<PipError> for SourceError {
+    fn from(error: PipError) -> Self {
+        match error {
+            PipError::Disk(error) => Self::Disk(error),
+            PipError::Python(error) => Self::Python(error),
+        }
+    }
+}
+
 impl Fetcher {
     /// The model hub that `HF_ENDPOINT` names, else `https://huggingface.co`, and the Python on the PATH.
     ///
@@ -178,6 +187,19 @@ impl Fetcher {
     #[must_use]
     pub fn with_python(self, program: impl Into<PathBuf>) -> Self {
         Self { python: Some(program.into()), ..self }
+    }
+
+    /// Uses this model hub.
+    #[must_use]
+    pub fn with_hub(self, hub: Url) -> Self {
+        Self { hub, ..self }
+    }
+
+    /// Goes on with a broken download after this pause (default one second), which doubles with each try that brings
+    /// nothing.
+    #[must_use]
+    pub fn with_retry_after(self, retry_after: Duration) -> Self {
+        Self { retry_after, ..self }
     }
 
     /// Where a model is if it has been fetched.
@@ -246,7 +268,10 @@ impl Fetcher {
         let continued = work.part_length() > 0;
         match self.fetch_once(source, work, reporter).await {
             // What was there before may be what is damaged: once more, from the beginning.
-            Err(SourceError::Checksum { .. }) if continued => self.fetch_once(source, work, reporter).await,
+            Err(SourceError::Checksum { .. }) if continued => {
+                reporter.observer.damaged(reporter.item);
+                self.fetch_once(source, work, reporter).await
+            }
             result => result,
         }
     }

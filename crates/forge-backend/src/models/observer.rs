@@ -38,6 +38,11 @@ pub trait FetchObserver: Send {
     /// The fetch went on.
     fn progress(&mut self, progress: Progress<'_>);
 
+    /// What an earlier fetch left turned out to be damaged: it was deleted, and the same source is fetched from the beginning.
+    fn damaged(&mut self, item: &str) {
+        let _ = item;
+    }
+
     /// A source failed and the next one is tried. The failure of the last source is not told here: it is in the error.
     fn source_failed(&mut self, item: &str, failure: &SourceFailure) {
         let _ = (item, failure);

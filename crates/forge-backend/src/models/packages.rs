@@ -12,7 +12,7 @@ use super::catalog::PackagePart;
 use super::fetch::{SourceError, Work, blocking};
 use super::observer::{Reporter, Stage};
 use super::part_file::PartFile;
-use super::python::{Python, PythonError};
+use super::python::{PipError, Python, PythonError};
 
 const BUFFER_BYTES: usize = 256 * 1024;
 
@@ -59,7 +59,7 @@ pub(crate) async fn pip_download(
     version: &str,
     scratch: &Scratch,
     mut arrived: impl FnMut(u64),
-) -> Result<PathBuf, PythonError> {
+) -> Result<PathBuf, PipError> {
     let requirement = format!("{package}=={version}");
     let arguments = [
         OsStr::new("download"),
@@ -71,18 +71,20 @@ pub(crate) async fn pip_download(
         scratch.wheels.as_os_str(),
         OsStr::new(&requirement),
     ];
+    let mut most = 0;
     python
         .pip(&arguments, &requirement, &scratch.temporary, || {
-            arrived(bytes_below(&scratch.temporary) + bytes_below(&scratch.wheels));
+            // While pip moves the finished wheel, parts of it are seen nowhere.
+            most = most.max(bytes_below(&scratch.temporary) + bytes_below(&scratch.wheels));
+            arrived(most);
         })
         .await?;
     entries(&scratch.wheels)
         .map(|entry| entry.path())
         .find(|path| path.extension().is_some_and(|extension| extension == "whl"))
-        .ok_or_else(|| PythonError::NoSuchPackage {
-            package: requirement,
-            program: python.program().to_owned(),
-            said: "pip fetched no wheel".to_owned(),
+        .ok_or_else(|| {
+            let said = "pip fetched no wheel".to_owned();
+            PythonError::NoSuchPackage { package: requirement, program: python.program().to_owned(), said }.into()
         })
 }
 

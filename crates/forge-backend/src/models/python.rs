@@ -8,6 +8,8 @@ use std::time::Duration;
 use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop};
 use tokio::io::AsyncReadExt as _;
 
+use super::cache::DiskError;
+
 /// How often a running child is asked how far it is.
 const TICK: Duration = Duration::from_millis(100);
 /// How much of what a child says on stderr is kept, from its end.
@@ -59,14 +61,6 @@ pub enum PythonError {
         /// The last line of pip's errors.
         said: String,
     },
-    /// The disk is full.
-    #[error(
-        "the disk is full: pip could not store {package}; free some space or set FORGE_CACHE_DIR to a folder on another disk"
-    )]
-    DiskFull {
-        /// What was asked for.
-        package: String,
-    },
     /// Anything else.
     #[error("pip failed for {package} ({status}): {said}")]
     Failed {
@@ -77,6 +71,27 @@ pub enum PythonError {
         /// The last lines of pip's errors.
         said: String,
     },
+}
+
+/// Why pip did not do what it was asked to.
+#[derive(Debug)]
+pub(crate) enum PipError {
+    /// It could not write.
+    Disk(DiskError),
+    /// Anything else.
+    Python(PythonError),
+}
+
+impl From<PythonError> for PipError {
+    fn from(error: PythonError) -> Self {
+        Self::Python(error)
+    }
+}
+
+impl From<DiskError> for PipError {
+    fn from(error: DiskError) -> Self {
+        Self::Disk(error)
+    }
 }
 
 /// A Python interpreter.
@@ -112,7 +127,7 @@ impl Python {
         package: &str,
         temporary: &Path,
         mut tick: impl FnMut(),
-    ) -> Result<(), PythonError> {
+    ) -> Result<(), PipError> {
         let start = |source| PythonError::Start { program: self.program.clone(), source };
         let mut child = self.spawn_pip(arguments, temporary).map_err(start)?;
         let mut stderr = child.stderr().take();
@@ -136,7 +151,14 @@ impl Python {
                 }
             }
         };
-        if status.success() { Ok(()) } else { Err(self.explain(package, status, &String::from_utf8_lossy(&said))) }
+        let said = String::from_utf8_lossy(&said);
+        if status.success() {
+            Ok(())
+        } else if ["No space left on device", "Disk quota exceeded"].iter().any(|text| said.contains(text)) {
+            Err(DiskError::on("write", temporary)(std::io::ErrorKind::StorageFull.into()).into())
+        } else {
+            Err(self.explain(package, status, &said).into())
+        }
     }
 
     fn spawn_pip(&self, arguments: &[&OsStr], temporary: &Path) -> std::io::Result<Box<dyn ChildWrapper>> {
@@ -168,8 +190,6 @@ impl Python {
         let says = |texts: &[&str]| texts.iter().any(|text| said.contains(text));
         if says(&["No module named pip"]) {
             PythonError::NoPip { program }
-        } else if says(&["No space left on device", "Disk quota exceeded"]) {
-            PythonError::DiskFull { package }
         } else if says(&[
             "connection broken by",
             "Connection to ",
