@@ -37,3 +37,42 @@ fn each_broken_file_is_explained() {
         });
     }
 }
+
+fn variables(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+#[test]
+fn a_missing_file_is_said_with_what_is_there() {
+    let error = refused("tests/fixtures/good/ful.toml");
+    insta::assert_snapshot!("missing-file", error);
+}
+
+#[test]
+fn a_missing_folder_is_said() {
+    insta::assert_snapshot!("missing-folder", refused("tests/no/such/folder/x.toml"));
+}
+
+#[test]
+fn a_folder_is_no_file() {
+    insta::assert_snapshot!("folder", refused("tests/fixtures/good"));
+}
+
+#[test]
+fn a_variable_that_is_not_declared_is_refused() {
+    let error = WorkflowFile::load("tests/fixtures/good/full.toml", &variables(&[("proudct", "x")])).unwrap_err();
+    insta::assert_snapshot!("undeclared-variable", error);
+}
+
+#[test]
+fn problems_have_lines_and_columns() {
+    let error = refused("tests/fixtures/broken/terminal-required.toml");
+    let positions: Vec<_> = error.diagnostics().iter().map(|diagnostic| error.position(diagnostic)).collect();
+    assert_eq!(positions, [Some((4, 3))]);
+}
+
+#[test]
+fn colours_are_only_where_they_are_asked_for() {
+    let error = refused("tests/fixtures/broken/unknown-key.toml");
+    assert!(error.render(true).contains('\u{1b}') && !error.render(false).contains('\u{1b}'));
+}

@@ -3,8 +3,8 @@ use std::path::Path;
 
 use forge_backend::Sampling;
 use forge_core::{
-    Budgets, ConstraintMode, HintMode, Prerequisite, Respond, StepOrder, TemplateError, TextPolicy, ToolSpec, Workflow,
-    WorkflowBuilder, WorkflowError,
+    Budgets, ConstraintMode, HintMode, InvalidWorkflow, Prerequisite, Respond, StepOrder, TemplateError, TextPolicy,
+    ToolSpec, Workflow, WorkflowBuilder, WorkflowError,
 };
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -235,12 +235,20 @@ impl<'f> Declaration<'f> {
         options
     }
 
+    /// A terminal tool that was named in a wrong place or way is one problem, not two.
+    fn drop_consequences(&self, invalid: &mut InvalidWorkflow) {
+        let was_named = !self.problems.is_empty() && self.source.contains("terminal");
+        let has_tools = !invalid.problems.contains(&WorkflowError::NoTools);
+        invalid.problems.retain(|problem| *problem != WorkflowError::NoTerminal || (has_tools && !was_named));
+    }
+
     /// Has the engine check the declaration.
     fn build(&mut self, prompt: Option<&At<&str>>) -> Option<Workflow> {
         let builder = std::mem::replace(&mut self.builder, Workflow::builder(""));
         match builder.build() {
             Ok(workflow) => Some(workflow),
-            Err(invalid) => {
+            Err(mut invalid) => {
+                self.drop_consequences(&mut invalid);
                 let line = invalid.problems.iter().find_map(|problem| match problem {
                     WorkflowError::SystemPrompt { error: TemplateError::Syntax { line, .. } } => Some(*line),
                     _ => None,

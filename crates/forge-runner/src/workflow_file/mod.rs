@@ -10,6 +10,7 @@ mod prompt;
 mod quantity;
 mod schema_of_file;
 mod source;
+mod syntax;
 mod table;
 mod tool_table;
 mod variables;
@@ -59,8 +60,7 @@ impl WorkflowFile {
         let source = source::read(path)?;
         let (root, syntax_errors) = DeTable::parse_recoverable(&source);
         if !syntax_errors.is_empty() {
-            let diagnostics = syntax_errors.iter().map(syntax_problem).collect();
-            return Err(WorkflowFileError::new(path, &source, diagnostics));
+            return Err(WorkflowFileError::new(path, &source, syntax::problems(&syntax_errors, &source)));
         }
         let problems = Problems::default();
         let folder = folder_of(path);
@@ -76,15 +76,4 @@ impl WorkflowFile {
 fn folder_of(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     absolute.parent().map_or_else(|| PathBuf::from("."), Path::to_owned)
-}
-
-fn syntax_problem(error: &toml::de::Error) -> Diagnostic {
-    let mut lines = error.message().lines();
-    let message = format!("this is no valid TOML: {}", lines.next().unwrap_or_default());
-    let diagnostic = match error.span() {
-        Some(span) => Diagnostic::at(span, message),
-        None => Diagnostic::new(message),
-    };
-    let rest: Vec<_> = lines.collect();
-    if rest.is_empty() { diagnostic } else { diagnostic.label(rest.join("; ")) }
 }

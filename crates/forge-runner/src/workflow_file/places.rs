@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use forge_core::{InvalidWorkflow, ToolName, WorkflowError, WorkflowField};
+use forge_core::{InvalidWorkflow, TemplateError, ToolName, WorkflowError, WorkflowField};
+use serde_json::Value;
 
 use super::diagnostic::Diagnostic;
 use super::json::Json;
+use super::nearest::{list, nearest};
 
 /// Where the parts of a declaration stand in the file: what turns the engine's problems into diagnostics.
 #[derive(Debug, Default)]
@@ -41,10 +43,41 @@ impl Places {
 
     fn diagnostic(&self, problem: &WorkflowError) -> Diagnostic {
         let place = self.place(problem).unwrap_or_else(|| self.file.clone());
-        let (message, fix) = split_fix(problem.to_string());
-        let diagnostic = Diagnostic::at(place, message);
-        let diagnostic = fix.into_iter().fold(diagnostic, Diagnostic::help);
-        let WorkflowError::PrerequisiteCycle { path } = problem else { return diagnostic };
+        let (message, fix) = split_fix(&problem.to_string());
+        let diagnostic = fix.into_iter().fold(Diagnostic::at(place.clone(), message), Diagnostic::help);
+        match problem {
+            WorkflowError::NoTerminal => Diagnostic::at(place, "nothing ends the workflow").help(
+                "name the tool whose success ends it (`terminal_tool = \"…\"`), or let text end it (`text = \"accept\"`)",
+            ),
+            WorkflowError::PrerequisiteCycle { path } => self.with_circle(diagnostic, path),
+            WorkflowError::PrerequisiteArgument { argument, known, .. } => {
+                diagnostic.did_you_mean(nearest(argument, known.iter().map(String::as_str)))
+            }
+            WorkflowError::SystemPrompt { error: TemplateError::Syntax { problem, .. } } => {
+                let diagnostic = Diagnostic::at(place, "the system prompt is no valid template").label(problem);
+                diagnostic.help("`{{ name }}` stands for a variable; write `{{ \"{{\" }}` for two braces")
+            }
+            WorkflowError::InvalidSchema { tool, pointer, .. } => self.schema_problem(diagnostic, tool, pointer),
+            _ => diagnostic,
+        }
+    }
+
+    /// Says more about a schema with a type that doesn't exist, which is the usual slip.
+    fn schema_problem(&self, diagnostic: Diagnostic, tool: &ToolName, pointer: &str) -> Diagnostic {
+        let value = self.parameters.get(tool).and_then(|parameters| parameters.value.pointer(pointer));
+        match value.and_then(Value::as_str) {
+            Some(kind) if pointer.ends_with("/type") && !JSON_TYPES.contains(&kind) => {
+                let place = diagnostic.span().unwrap_or_else(|| self.file.clone());
+                let diagnostic = Diagnostic::at(place, format!("`{kind}` is no type of JSON Schema"));
+                let diagnostic = diagnostic.did_you_mean(nearest(kind, JSON_TYPES));
+                diagnostic.help(format!("the types are {}", list(JSON_TYPES)))
+            }
+            Some(_) | None => diagnostic,
+        }
+    }
+
+    /// Shows the other prerequisites of a circle.
+    fn with_circle(&self, diagnostic: Diagnostic, path: &[ToolName]) -> Diagnostic {
         let next = path.iter().cycle().skip(1);
         path.iter().zip(next).skip(1).fold(diagnostic, |diagnostic, (tool, requires)| {
             let edge = self.prerequisites.iter().find(|edge| edge.of == tool.as_str());
@@ -82,10 +115,13 @@ impl Places {
     }
 }
 
+/// The types of JSON Schema.
+const JSON_TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "array", "object", "null"];
+
 /// The engine's messages say what is wrong, then after a semicolon what to do about it.
-fn split_fix(message: String) -> (String, Option<String>) {
+fn split_fix(message: &str) -> (String, Option<String>) {
     match message.split_once("; ") {
         Some((message, fix)) => (message.to_owned(), Some(fix.to_owned())),
-        None => (message, None),
+        None => (message.to_owned(), None),
     }
 }

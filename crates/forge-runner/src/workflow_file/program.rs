@@ -74,11 +74,10 @@ pub(super) fn missing_script<'a>(
 
 fn not_there(kind: &str, path: &str, folder: &Path) -> ProgramProblem {
     let full = folder.join(path);
-    let message = if full.is_dir() {
-        format!("`{path}` is a folder, not a {kind}")
-    } else {
-        format!("there is no {kind} `{path}`")
-    };
+    if full.is_dir() {
+        let message = format!("`{path}` is a folder, not a {kind}");
+        return ProgramProblem { message, help: "name a file in it".to_owned() };
+    }
     let siblings: Vec<String> = full
         .parent()
         .and_then(|parent| std::fs::read_dir(parent).ok())
@@ -92,5 +91,5 @@ fn not_there(kind: &str, path: &str, folder: &Path) -> ProgramProblem {
         None if kind == "script" => "a script's path is relative to `workdir`, else to the workflow file".to_owned(),
         None => "a path is relative to the workflow file".to_owned(),
     };
-    ProgramProblem { message, help }
+    ProgramProblem { message: format!("there is no {kind} `{path}`"), help }
 }

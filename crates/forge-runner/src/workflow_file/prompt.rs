@@ -13,8 +13,13 @@ use super::variables::Variables;
 pub(super) fn check(prompt: &At<&str>, variables: &Variables, source: &str) -> Option<Diagnostic> {
     match render_prompt(prompt.value, &variables.values) {
         Ok(_) | Err(TemplateError::Syntax { .. }) => None,
-        // A declared variable without a value is reported where it is declared.
-        Err(TemplateError::UnknownVariable { name, .. }) if variables.declared.contains(&name) => None,
+        Err(TemplateError::UnknownVariable { name, line, .. }) if variables.declared.contains(&name) => {
+            let place = place(prompt, source, line, Some(&name));
+            let diagnostic =
+                Diagnostic::at(place, format!("the system prompt needs the variable `{name}`, which has no value"));
+            let conditional = format!("put it in `{{% if {name} is defined %}}…{{% endif %}}`");
+            Some(diagnostic.help(format!("give it a `default` or `--var {name}=VALUE`, or {conditional}")))
+        }
         Err(TemplateError::UnknownVariable { name, line, .. }) => {
             let declared = || variables.declared.iter().map(String::as_str);
             let place = place(prompt, source, line, Some(&name));

@@ -16,7 +16,7 @@ impl Keys {
 }
 
 pub(super) const FILE: Keys = Keys {
-    place: "of the whole file",
+    place: "at the top of the file",
     names: &[
         "name",
         "description",

@@ -127,7 +127,11 @@ impl<'f> Table<'f> {
     pub(super) fn strings(&self, key: &str) -> Vec<At<&'f str>> {
         let Some(value) = self.value(key) else { return Vec::new() };
         let Some(items) = value.get_ref().as_array() else {
-            let _none: Option<()> = self.wrong_type(key, value, "a list of strings such as `[\"a\", \"b\"]`");
+            let expected = match value.get_ref().as_str() {
+                Some(text) => format!("a list: write `[\"{text}\"]`"),
+                None => "a list of strings such as `[\"a\", \"b\"]`".to_owned(),
+            };
+            let _none: Option<()> = self.wrong_type(key, value, &expected);
             return Vec::new();
         };
         let string = |item: &'f Spanned<DeValue<'f>>| match item.get_ref().as_str() {
@@ -187,7 +191,7 @@ fn unknown_key(key: &Spanned<std::borrow::Cow<'_, str>>, keys: &'static Keys) ->
     let diagnostic = diagnostic.did_you_mean(nearest(name, keys.names.iter().copied()));
     let diagnostic = match home_of(name) {
         Some(home) => {
-            diagnostic.help(format!("`{name}` is a key {home}; a key belongs to the last `[table]` above it"))
+            diagnostic.help(format!("`{name}` is a key {home}, and every key belongs to the last `[table]` above it"))
         }
         None => diagnostic,
     };

@@ -97,8 +97,7 @@ impl<'a, 'f> ToolReader<'a, 'f> {
             }
             (None, None) => Json::at(ToolSpec::no_parameters(), self.name_span.clone()),
         };
-        self.check_fields(&json);
-        Some(json)
+        self.check_fields(&json).then_some(json)
     }
 
     fn parameters_file(&self, file: &At<&str>) -> Option<Json> {
@@ -115,9 +114,9 @@ impl<'a, 'f> ToolReader<'a, 'f> {
         }
     }
 
-    /// Finds what is a valid schema by the letter and can't be what was meant.
-    fn check_fields(&self, json: &Json) {
-        let Some(schema) = json.value.as_object() else { return };
+    /// Finds what is a valid schema by the letter and can't be what was meant. Whether the parameters can be told.
+    fn check_fields(&self, json: &Json) -> bool {
+        let Some(schema) = json.value.as_object() else { return true };
         let place = |pointer: &str| json.place(pointer).unwrap_or_else(|| self.name_span.clone());
         let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
             let field = schema.iter().find(|(_, value)| value.get("type").is_some_and(Value::is_string));
@@ -125,11 +124,12 @@ impl<'a, 'f> ToolReader<'a, 'f> {
                 let diagnostic = Diagnostic::at(place(&format!("/{field}")), "this parameter is in the wrong table");
                 let help = format!("declare it in `[tools.{}.parameters.properties]`", self.name);
                 self.report(diagnostic.help(help));
+                return false;
             }
-            return;
+            return true;
         };
         if is_composed(&json.value) {
-            return;
+            return true;
         }
         let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
         for (index, name) in required.enumerate().filter_map(|(index, name)| Some((index, name.as_str()?))) {
@@ -141,6 +141,7 @@ impl<'a, 'f> ToolReader<'a, 'f> {
                 self.report(diagnostic.help(format!("its parameters are {}", list(known()))));
             }
         }
+        true
     }
 
     /// What the tool runs. `parameters` are the names that placeholders may have; none where any will do.
@@ -177,13 +178,7 @@ impl<'a, 'f> ToolReader<'a, 'f> {
         let Some(text) = self.table.string("workdir") else {
             return self.table.value("workdir").is_none().then(|| folder.to_owned());
         };
-        let template = self.template(&text)?;
-        let known = self.check_placeholders(&Element { text: text.clone(), template: template.clone() }, Some(&[]));
-        let variables = self.variables();
-        let template = template.substitute(|name| variables.get(name).map(String::as_str));
-        if !known {
-            return None;
-        }
+        let template = self.filled_by_variables(&text, "`workdir`")?;
         let Some(path) = template.literal().map(|literal| folder.join(literal)) else {
             self.report(Diagnostic::at(text.span, "`workdir` needs a variable that has no value"));
             return None;
@@ -238,12 +233,7 @@ impl<'a, 'f> ToolReader<'a, 'f> {
             return self.table.wrong_type("the program in `command`", item, "a string in quotes");
         };
         let text = At::new(text, item.span());
-        let template = self.template(&text)?;
-        if !self.check_placeholders(&Element { text: text.clone(), template: template.clone() }, Some(&[])) {
-            return None;
-        }
-        let variables = self.variables();
-        let template = template.substitute(|name| variables.get(name).map(String::as_str));
+        let template = self.filled_by_variables(&text, "the program")?;
         let Some(program) = template.literal() else {
             self.report(Diagnostic::at(text.span, "the program needs a variable that has no value"));
             return None;
@@ -276,6 +266,30 @@ impl<'a, 'f> ToolReader<'a, 'f> {
         Some(Element { template: self.template(&text)?, text })
     }
 
+    /// A text in which only variables can stand, with their values.
+    fn filled_by_variables(&self, text: &At<&str>, what: &str) -> Option<ElementTemplate> {
+        let variables = self.variables();
+        let template = self.template(text)?;
+        let declared = &self.surroundings.variables.declared;
+        let unknown = |name: &&str| *name != WORKFLOW_DIR && !declared.iter().any(|variable| variable == name);
+        if let Some(name) = template.placeholders().find(unknown) {
+            let names = || declared.iter().map(String::as_str).chain([WORKFLOW_DIR]);
+            let diagnostic = Diagnostic::at(self.placeholder_span(text, name), format!("`{name}` is no variable"));
+            let diagnostic = diagnostic.did_you_mean(nearest(name, names()));
+            self.report(
+                diagnostic.help(format!("{what} is the same for every call: only {} can stand in it", list(names()))),
+            );
+            return None;
+        }
+        Some(template.substitute(|name| variables.get(name).map(String::as_str)))
+    }
+
+    fn placeholder_span(&self, text: &At<&str>, name: &str) -> Range<usize> {
+        let written = format!("{{{name}}}");
+        let start = text.value.find(&written).unwrap_or_default();
+        inside_string(self.surroundings.source, &text.span, text.value, start..start + written.len())
+    }
+
     fn template(&self, text: &At<&str>) -> Option<ElementTemplate> {
         match ElementTemplate::parse(text.value) {
             Ok(template) => Some(template),
@@ -305,10 +319,7 @@ impl<'a, 'f> ToolReader<'a, 'f> {
                 (false, false) => self.unknown_placeholder(name, parameters),
             };
             fine = false;
-            let written = format!("{{{name}}}");
-            let start = element.text.value.find(&written).unwrap_or_default();
-            let part = start..start + written.len();
-            let span = inside_string(self.surroundings.source, &element.text.span, element.text.value, part);
+            let span = self.placeholder_span(&element.text, name);
             let known = parameters.iter().chain(variables).map(String::as_str).chain([WORKFLOW_DIR]);
             self.report(diagnostic.place(span).did_you_mean(nearest(name, known).filter(|near| *near != name)));
         }

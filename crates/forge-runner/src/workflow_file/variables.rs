@@ -18,7 +18,7 @@ pub(super) const WORKFLOW_DIR: &str = "workflow_dir";
 pub(super) struct Variables {
     /// The names, also of those without a value.
     pub(super) declared: Vec<String>,
-    /// The values.
+    /// The values. One that is missing or wrong, which is reported, is empty, so that what needs it can be checked.
     pub(super) values: BTreeMap<String, String>,
 }
 
@@ -48,17 +48,15 @@ impl Variables {
         self.declared.push(name.to_owned());
         let (default, required) = match value.get_ref() {
             DeValue::Table(table) => declaration(&Table::new(table, &VARIABLE, file.problems())),
-            _ => (text_of(value.get_ref()).or_else(|| wrong_default(file, name, value)), true),
+            _ => (Some(text_of(value.get_ref()).unwrap_or_else(|| wrong_default(file, name, value))), false),
         };
-        match given.get(name).cloned().or(default) {
-            Some(value) => {
-                self.values.insert(name.to_owned(), value);
-            }
-            None if required && !given.contains_key(name) => file.problems().report(
-                Diagnostic::at(span, format!("variable `{name}` has no value"))
-                    .help(format!("give one with `--var {name}=VALUE`, or a `default` here")),
-            ),
-            None => {}
+        let value = given.get(name).cloned().or(default);
+        if value.is_none() && required {
+            let diagnostic = Diagnostic::at(span, format!("variable `{name}` has no value"));
+            file.problems().report(diagnostic.help(format!("give one with `--var {name}=VALUE`, or a `default` here")));
+        }
+        if let Some(value) = value.or_else(|| required.then(String::new)) {
+            self.values.insert(name.to_owned(), value);
         }
     }
 
@@ -76,22 +74,22 @@ impl Variables {
 /// The default of a variable that is declared by a table, and whether it needs a value.
 fn declaration(table: &Table<'_>) -> (Option<String>, bool) {
     let _checked = table.string("description");
-    let default = table.value("default").and_then(|value| {
-        text_of(value.get_ref()).or_else(|| table.wrong_type("default", value, "a string, a number or a boolean"))
+    let default = table.value("default").map(|value| {
+        let wrong = || table.wrong_type("default", value, "a string, a number or a boolean").unwrap_or_default();
+        text_of(value.get_ref()).unwrap_or_else(wrong)
     });
     let required = table.boolean("required");
     if let (Some(_), Some(required)) = (&default, required.as_ref().filter(|required| required.value)) {
         let diagnostic = Diagnostic::at(required.span.clone(), "a variable with a default can't be required");
         table.problems().report(diagnostic.help("remove `required` or `default`"));
     }
-    // A default of a wrong type is one problem, not two.
-    let has_default = table.value("default").is_some();
-    (default, required.is_none_or(|required| required.value) && !has_default)
+    let required = default.is_none() && required.is_none_or(|required| required.value);
+    (default, required)
 }
 
-fn wrong_default(file: &Table<'_>, name: &str, value: &Spanned<DeValue<'_>>) -> Option<String> {
+fn wrong_default(file: &Table<'_>, name: &str, value: &Spanned<DeValue<'_>>) -> String {
     let expected = "its default (a string, a number or a boolean) or a table with `description`, `default`, `required`";
-    file.wrong_type(name, value, expected)
+    file.wrong_type(name, value, expected).unwrap_or_default()
 }
 
 fn check_name(name: &str, span: &Range<usize>, problems: &Problems) {
