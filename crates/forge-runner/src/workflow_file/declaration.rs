@@ -14,7 +14,7 @@ use super::places::{Places, PrerequisitePlace};
 use super::prompt;
 use super::schema_of_file::{BUDGETS, FILE, GENERATION, PREREQUISITE, TOOL};
 use super::table::{At, Problems, Table};
-use super::tool_table::{Surroundings, ToolReader, unknown_parameters};
+use super::tool_table::{Surroundings, Tolerance, ToolReader, unknown_parameters};
 use super::variables::Variables;
 use crate::{BindError, BoundWorkflow, RunnerOptions, Tools};
 
@@ -115,7 +115,12 @@ impl<'f> Declaration<'f> {
             if let Some(command) = tool.command {
                 self.tools = std::mem::take(&mut self.tools).with(tool.spec.name.clone(), command);
             }
-            self.declare(|builder| builder.tool(tool.spec));
+            let name = tool.spec.name.clone();
+            self.declare(|builder| match tool.tolerance {
+                Some(Tolerance::Risk(risk)) => builder.tool(tool.spec).risk(name, risk),
+                Some(Tolerance::Limit(limit)) => builder.tool(tool.spec).failure_limit(name, limit),
+                None => builder.tool(tool.spec),
+            });
         }
     }
 

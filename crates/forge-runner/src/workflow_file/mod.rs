@@ -15,6 +15,9 @@ mod table;
 mod tool_table;
 mod variables;
 
+#[cfg(test)]
+mod guide;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +29,10 @@ use self::table::Problems;
 use crate::{BoundWorkflow, RunnerOptions};
 
 /// Workflows declared in a TOML file.
+///
+/// The rest of this page is the user's guide.
+///
+#[doc = include_str!("../../../../docs/workflow-files.md")]
 #[derive(Clone, Copy, Debug)]
 pub struct WorkflowFile;
 

@@ -50,6 +50,8 @@ pub(super) const TOOL: Keys = Keys {
         "timeout",
         "output_limit",
         "parallel",
+        "risk",
+        "failure_limit",
     ],
 };
 
@@ -71,10 +73,12 @@ pub(super) const BUDGETS: Keys = Keys {
 pub(super) const GENERATION: Keys =
     Keys { place: "of `[generation]`", names: &["max_tokens", "temperature", "top_p", "seed", "constraint"] };
 
+/// All tables.
+pub(super) const ALL: [&Keys; 6] = [&FILE, &VARIABLE, &TOOL, &PREREQUISITE, &BUDGETS, &GENERATION];
+
 /// Where a key belongs that stands in a wrong table, if only one kind of table has it.
 pub(super) fn home_of(key: &str) -> Option<&'static str> {
-    let tables = [&FILE, &VARIABLE, &TOOL, &PREREQUISITE, &BUDGETS, &GENERATION];
-    let mut homes = tables.into_iter().filter(|keys| keys.contains(key));
+    let mut homes = ALL.into_iter().filter(|keys| keys.contains(key));
     let home = homes.next()?;
     homes.next().is_none().then_some(home.place)
 }

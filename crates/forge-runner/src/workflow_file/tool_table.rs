@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use forge_core::ToolSpec;
+use forge_core::{Risk, ToolSpec};
 use serde_json::{Value, json};
 use toml::Spanned;
 use toml::de::DeValue;
@@ -18,6 +18,9 @@ use super::variables::{Variables, WORKFLOW_DIR};
 use crate::command::{CommandLine, CommandTool, ElementTemplate};
 use crate::{Concurrency, TemplateError};
 
+/// The most failures of a tool that can be allowed.
+const MAX_FAILURE_LIMIT: i128 = 1000;
+
 /// What a tool's declaration is read against.
 pub(super) struct Surroundings<'a> {
     pub(super) source: &'a str,
@@ -32,6 +35,17 @@ pub(super) struct DeclaredTool {
     pub(super) parameters: Json,
     /// What it runs; none where that has a problem.
     pub(super) command: Option<CommandTool>,
+    /// How often it may fail, where that is said.
+    pub(super) tolerance: Option<Tolerance>,
+}
+
+/// How often a tool may fail.
+#[derive(Clone, Copy)]
+pub(super) enum Tolerance {
+    /// As its risk allows.
+    Risk(Risk),
+    /// So often.
+    Limit(u32),
 }
 
 /// A reader of one `[tools.NAME]`.
@@ -63,7 +77,8 @@ impl<'a, 'f> ToolReader<'a, 'f> {
         let parameters = self.parameters();
         let command = self.command(parameters.as_ref().and_then(|parameters| parameter_names(&parameters.value)));
         let parameters = parameters.unwrap_or_else(|| Json::at(unknown_parameters(), self.name_span.clone()));
-        DeclaredTool { spec: ToolSpec::new(self.name, description, parameters.value.clone()), parameters, command }
+        let spec = ToolSpec::new(self.name, description, parameters.value.clone());
+        DeclaredTool { spec, parameters, command, tolerance: self.tolerance() }
     }
 
     fn report(&self, diagnostic: Diagnostic) {
@@ -80,6 +95,17 @@ impl<'a, 'f> ToolReader<'a, 'f> {
             return String::new();
         };
         description.value.trim().to_owned()
+    }
+
+    fn tolerance(&self) -> Option<Tolerance> {
+        let risks = [("destructive", Risk::Destructive), ("normal", Risk::Normal), ("network", Risk::Network)];
+        let risk = self.table.word("risk", &risks);
+        let limit = self.table.integer("failure_limit", 1, MAX_FAILURE_LIMIT);
+        if let (Some(risk), Some(_)) = (&risk, &limit) {
+            let diagnostic = Diagnostic::at(risk.span.clone(), "there are both `risk` and `failure_limit`");
+            self.report(diagnostic.help("keep one of them: a risk stands for a limit"));
+        }
+        risk.map(|risk| Tolerance::Risk(risk.value)).or(limit.map(|limit| Tolerance::Limit(limit.value)))
     }
 
     /// The schema of the parameters; none where it can't be read.
