@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use forge_backend::{Backend, BackendError, BackendInfo, ModelRequest};
-use forge_core::{Batch, Constraint, Guardrails, Message, Next, Nudge, Response, Usage, Verdict};
+use forge_core::{Batch, BlockedCall, Constraint, Dialect, Guardrails, Message, Next, Nudge, Response, Usage, Verdict};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
@@ -119,7 +119,10 @@ impl Run<'_> {
                     Next::Halt { interrupt } => return Ok(RunOutcome::Interrupted { interrupt }),
                 },
                 Verdict::Reprompt(reprompt) => {
-                    self.append_all(reprompt.messages);
+                    let mut messages = reprompt.messages.into_iter();
+                    self.append_all(messages.next());
+                    self.blocked(reprompt.blocked);
+                    self.append_all(messages);
                     reprompt.nudges.into_iter().for_each(|nudge| self.nudged(nudge));
                     reprompt.constraint
                 }
@@ -180,14 +183,11 @@ impl Run<'_> {
     async fn execute(&mut self, batch: Batch) -> Result<Next, Ended> {
         let Batch { turn, calls, blocked, replies } = batch;
         for approved in &calls {
-            self.tally.rescued += u32::from(approved.dialect != forge_core::Dialect::NATIVE);
+            self.tally.rescued += u32::from(approved.dialect != Dialect::NATIVE);
             self.tally.repaired += u32::from(!approved.repairs.is_empty());
         }
         self.append(turn);
-        for blocked in blocked {
-            self.tally.blocked += 1;
-            self.observer.event(&RunEvent::Blocked { blocked });
-        }
+        self.blocked(blocked);
         self.append_all(replies);
         let (outcomes, started) = run_batch(self.workflow, &calls, &self.cancellation, self.observer).await;
         self.tally.tool_calls += started;
@@ -210,6 +210,13 @@ impl Run<'_> {
 
     fn append_all(&mut self, messages: impl IntoIterator<Item = Message>) {
         messages.into_iter().for_each(|message| self.append(message));
+    }
+
+    fn blocked(&mut self, calls: Vec<BlockedCall>) {
+        for blocked in calls {
+            self.tally.blocked += 1;
+            self.observer.event(&RunEvent::Blocked { blocked });
+        }
     }
 
     fn nudged(&mut self, nudge: Nudge) {

@@ -129,7 +129,7 @@ async fn a_premature_terminal_is_blocked_and_told() {
     let report = run(&workflow(), [call("report", "{}"), call("look", "{}"), call("report", "{}")]).await;
     assert!(matches!(report.outcome, RunOutcome::Done { .. }), "{report:?}");
     assert_eq!(kinds(&report), [ResultKind::Blocked, ResultKind::Success, ResultKind::Success]);
-    assert_eq!((report.generations, report.tool_calls, report.nudges), (3, 2, 1));
+    assert_eq!((report.generations, report.tool_calls, report.nudges, report.blocked), (3, 2, 1, 1));
 }
 
 #[tokio::test]
