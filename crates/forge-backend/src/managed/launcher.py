@@ -1,21 +1,13 @@
 """Serves one model with llama.cpp's HTTP server from the Python package that Forge fetched.
 
-Prints one JSON line with the address once the model is loaded. Ends when its standard input is closed, so that it can't
-outlive the process that started it, and on SIGTERM.
+Prints one JSON line with the address once the model is loaded, and serves until it is ended.
 """
 
 import argparse
 import json
-import os
 import signal
 import sys
 import threading
-
-
-def end_with_standard_input():
-    while sys.stdin.buffer.read(4096):
-        pass
-    os._exit(0)
 
 
 def main():
@@ -31,9 +23,9 @@ def main():
     arguments.add_argument("--max-tokens", type=int)
     options = arguments.parse_args()
 
-    # The default action ends the process at once, also while a model is being loaded; nothing here needs tidying up.
+    # The default actions end the process at once, also while a model is being loaded; nothing here needs tidying up.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=end_with_standard_input, daemon=True).start()
 
     sys.path.insert(0, options.packages)
     import xllamacpp

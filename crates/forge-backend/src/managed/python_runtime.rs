@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::spec::ServerSpec;
 use crate::models::packages::{Scratch, pip_download};
@@ -181,13 +180,13 @@ impl PythonRuntime {
         std::fs::write(&path, LAUNCHER).map_err(DiskError::on("write", &path))
     }
 
-    pub(super) fn command(&self, spec: &ServerSpec, port: u16) -> Command {
-        let mut command = Command::new(&self.python);
+    /// The program that serves `spec` on this port, and its arguments.
+    pub(super) fn server(&self, spec: &ServerSpec, port: u16) -> (&Path, Vec<OsString>) {
         // Isolated: nothing of the user's environment or site packages can get between the launcher and the package.
-        command.arg("-I").arg(self.launcher());
+        let mut arguments: Vec<OsString> = vec!["-I".into(), self.launcher().into()];
         let mut option = |name: &str, value: Option<OsString>| {
             if let Some(value) = value {
-                command.arg(name).arg(value);
+                arguments.extend([name.into(), value]);
             }
         };
         let number = |value: u32| Some(OsString::from(value.to_string()));
@@ -200,6 +199,6 @@ impl PythonRuntime {
         option("--cache-type", spec.cache_type.map(|cache_type| cache_type.name().into()));
         option("--chat-template-file", spec.chat_template_file.clone().map(Into::into));
         option("--max-tokens", spec.max_tokens.and_then(number));
-        command
+        (&self.python, arguments)
     }
 }

@@ -9,7 +9,7 @@ use super::spec::ServerSpec;
 use crate::models::{CacheDirs, Catalog, FetchObserver, Fetcher};
 
 const PROGRAM: &str = "llama-server";
-/// Ends a program that does not itself watch its standard input.
+/// Runs a program and ends it when the standard input is closed.
 #[cfg(unix)]
 const END_WITH_STDIN: &str = include_str!("end_with_stdin.sh");
 
@@ -57,10 +57,11 @@ impl Runtime {
 
     /// The command that serves `spec` on this loopback port. It ends when its standard input is closed.
     pub(super) fn command(&self, spec: &ServerSpec, port: u16) -> Command {
-        match self {
-            Self::LlamaServer { program } => ending_with_stdin(program, llama_server_arguments(spec, port)),
-            Self::PythonPackage(runtime) => runtime.command(spec, port),
-        }
+        let (program, arguments) = match self {
+            Self::LlamaServer { program } => (program.as_path(), llama_server_arguments(spec, port)),
+            Self::PythonPackage(runtime) => runtime.server(spec, port),
+        };
+        ending_with_stdin(program, arguments)
     }
 }
 
