@@ -80,3 +80,81 @@ impl Collector {
         self.response
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use forge_core::{FinishReason, Usage};
+    use futures_util::stream;
+
+    use super::*;
+
+    fn text(text: &str) -> Result<ModelEvent, BackendError> {
+        Ok(ModelEvent::Text { text: text.to_owned() })
+    }
+
+    fn piece(index: usize, id: Option<&str>, name: &str, arguments: &str) -> Result<ModelEvent, BackendError> {
+        let (name, arguments) = (name.to_owned(), arguments.to_owned());
+        Ok(ModelEvent::Call { index, id: id.map(CallId::new), name, arguments })
+    }
+
+    async fn collected(events: Vec<Result<ModelEvent, BackendError>>) -> Result<Response, String> {
+        collect(stream::iter(events).boxed(), |_event| {}).await.map_err(|error| error.to_string())
+    }
+
+    #[tokio::test]
+    async fn pieces_are_joined_in_their_order() {
+        let usage = |prompt| Usage { prompt_tokens: Some(prompt), ..Usage::default() };
+        let response = collected(vec![
+            Ok(ModelEvent::Reasoning { text: "h".into() }),
+            text("a"),
+            piece(0, Some("x"), "one", "{"),
+            Ok(ModelEvent::Usage(usage(1))),
+            piece(1, None, "two", "{}"),
+            piece(0, None, "", "}"),
+            Ok(ModelEvent::Reasoning { text: "m".into() }),
+            text("b"),
+            Ok(ModelEvent::Usage(usage(2))),
+            Ok(ModelEvent::Finish { reason: FinishReason::ToolCalls }),
+            text("after the end"),
+        ])
+        .await
+        .unwrap();
+        let call = |id: Option<&str>, name: &str| RawCall {
+            id: id.map(CallId::new),
+            name: name.to_owned(),
+            arguments: "{}".to_owned(),
+        };
+        let expected = Response {
+            text: "ab".into(),
+            reasoning: "hm".into(),
+            calls: vec![call(Some("x"), "one"), call(None, "two")],
+            finish: FinishReason::ToolCalls,
+            usage: usage(2),
+        };
+        assert_eq!(response, expected);
+    }
+
+    #[tokio::test]
+    async fn each_event_is_shown_as_it_comes() {
+        let finish = ModelEvent::Finish { reason: FinishReason::Stop };
+        let mut shown = Vec::new();
+        let events = stream::iter(vec![text("a"), Ok(finish.clone())]).boxed();
+        collect(events, |event| shown.push(event.clone())).await.unwrap();
+        assert_eq!(shown, [text("a").unwrap(), finish]);
+    }
+
+    #[tokio::test]
+    async fn a_stream_without_a_finish_broke_off() {
+        assert_eq!(
+            collected(vec![text("a")]).await.unwrap_err(),
+            "the model server broke off in the middle of its answer: the stream ended without a finish"
+        );
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_end_is_given_up() {
+        let events = stream::repeat_with(|| text(&"x".repeat(1 << 20))).boxed();
+        let error = collect(events, |_event| {}).await.unwrap_err();
+        assert!(matches!(error, BackendError::AnswerTooLong { limit_bytes: MAX_ANSWER_BYTES }), "{error}");
+    }
+}

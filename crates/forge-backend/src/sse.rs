@@ -167,3 +167,88 @@ impl SseDecoder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{any, prop};
+    use proptest::{prop_assert_eq, proptest};
+
+    use super::*;
+
+    /// The events of a stream pushed in pieces, as `name|data`.
+    fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+        let mut decoder = SseDecoder::default();
+        let mut events = Vec::new();
+        for piece in pieces {
+            decoder.push(piece).unwrap();
+            events.extend(std::iter::from_fn(|| decoder.next_event()));
+        }
+        decoder.finish().unwrap();
+        events.extend(std::iter::from_fn(|| decoder.next_event()));
+        events.into_iter().map(|event| format!("{}|{}", event.name, event.data)).collect()
+    }
+
+    #[test]
+    fn the_format_is_read() {
+        for (stream, events) in [
+            ("data: a\n\ndata: b\n\n", &["|a", "|b"][..]),
+            ("data: a\r\n\r\ndata: b\r\n\r\n", &["|a", "|b"]),
+            ("data: a\r\rdata: b\r\r", &["|a", "|b"]),
+            ("data: a\n\rdata: b\r\n\n", &["|a", "|b"]),
+            ("data: a\ndata: b\ndata\ndata:\n\n", &["|a\nb\n\n"]),
+            ("data:a\ndata:  b\n\n", &["|a\n b"]),
+            (": comment\n:\n\ndata: a\n\n", &["|a"]),
+            ("event: x\nid: 1\nretry: 9\ndata: a\n\ndata: b\n\n", &["x|a", "|b"]),
+            ("event: x\n\ndata: a\n\n", &["|a"]),
+            ("error: {\"code\":500}\n\n", &["error|{\"code\":500}"]),
+            ("\u{feff}data: a\n\n\u{feff}data: b\n\n", &["|a"]),
+            ("data: a", &["|a"]),
+            ("data: a\n", &["|a"]),
+            ("data: a: b\n\n", &["|a: b"]),
+            ("\n\n\n", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(decode([stream.as_bytes()]), events, "{stream:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_replaced() {
+        assert_eq!(decode([&b"data: \xff\xe5\x91\n\n"[..]]), ["|\u{fffd}\u{fffd}"]);
+    }
+
+    #[test]
+    fn a_line_past_the_limit_is_refused() {
+        let mut decoder = SseDecoder::with_limit(16);
+        let pushed = (0..9).try_for_each(|_| decoder.push(b"xx"));
+        assert_eq!(pushed.unwrap_err().to_string(), "an event of the stream is longer than 16 bytes");
+    }
+
+    #[test]
+    fn an_event_past_the_limit_is_refused() {
+        let mut decoder = SseDecoder::with_limit(16);
+        assert_eq!((0..9).try_for_each(|_| decoder.push(b"data: xx\n")), Err(SseError { limit: 16 }));
+    }
+
+    proptest! {
+        #[test]
+        fn every_way_to_cut_a_stream_gives_the_same_events(
+            lines in prop::collection::vec("(data|event|error|:|id|\u{feff}data)?(:)? ?[a:{é味🦀 ]{0,6}", 0..12),
+            ends in prop::collection::vec(prop::sample::select(vec!["\n", "\r", "\r\n", "\n\n", "\r\n\r\n", "\r\r"]), 12),
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..20),
+        ) {
+            let stream: String = lines.iter().zip(&ends).map(|(line, end)| format!("{line}{end}")).collect();
+            let bytes = stream.as_bytes();
+            let mut cuts: Vec<_> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).chain([0, bytes.len()]).collect();
+            cuts.sort_unstable();
+            let pieces = cuts.windows(2).map(|ends| &bytes[ends[0]..ends[1]]);
+            prop_assert_eq!(decode(pieces), decode([bytes]));
+        }
+
+        #[test]
+        fn no_bytes_are_too_odd(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let one_by_one = decode(bytes.chunks(1));
+            prop_assert_eq!(one_by_one, decode([bytes.as_slice()]));
+        }
+    }
+}

@@ -190,3 +190,6 @@ impl AnswerDecoder {
         self.subject.protocol(format!("its answer has no `choices`: {excerpt}"))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -288,3 +288,6 @@ fn finish_reason(word: &str) -> Option<FinishReason> {
         _ => Some(FinishReason::Stop),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,11 +3,21 @@
 use forge_core::{Constraint, ToolName, ToolSpec};
 use serde_json::{Map, Value, json};
 
-use crate::{BackendError, Capabilities};
+use super::schema_walk;
+use crate::BackendError;
+
+/// By what means a server can be held to the legal calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Means {
+    /// A JSON schema for the content, which it enforces beside tools.
+    Schema,
+    /// The tool choice, which servers take more or less seriously.
+    ToolChoice,
+}
 
 /// Adds to a request that offers `tools` what enforces the constraint.
 ///
-/// [`Constraint::Only`] becomes a JSON schema of the legal calls where the server enforces schemas. The tools stay in the
+/// [`Constraint::Only`] becomes a JSON schema of the legal calls where the means allow. The tools stay in the
 /// request as they are, so that the prompt, and with it the server's cache, stays the same; the content of the answer then
 /// is the call, as bare JSON.
 ///
@@ -17,7 +27,7 @@ pub(super) fn apply(
     body: &mut Map<String, Value>,
     constraint: &Constraint,
     tools: &[ToolSpec],
-    capabilities: Capabilities,
+    means: Means,
 ) -> Result<(), BackendError> {
     match constraint {
         Constraint::Free => {
@@ -36,11 +46,10 @@ pub(super) fn apply(
             if legal.is_empty() {
                 return Err(invalid(none_offered(names, tools)));
             }
-            if capabilities.json_schema {
-                body.insert("response_format".to_owned(), response_format(&legal));
-            } else {
-                body.insert("tool_choice".to_owned(), tool_choice(&legal));
-            }
+            match means {
+                Means::Schema => body.insert("response_format".to_owned(), response_format(&legal)),
+                Means::ToolChoice => body.insert("tool_choice".to_owned(), tool_choice(&legal)),
+            };
         }
     }
     Ok(())
@@ -104,7 +113,14 @@ fn call_schema(tool: &ToolSpec, definitions: &mut Map<String, Value>) -> Value {
 fn arguments_schema(tool: &ToolSpec, definitions: &mut Map<String, Value>) -> Value {
     let key = format!("arguments_{}", definitions.len());
     let mut moved = tool.parameters.clone();
-    if rebase(&mut moved, &format!("#/$defs/{key}"), Place::Schema) == 0 {
+    let mut references = 0_usize;
+    schema_walk::for_each(&mut moved, &mut |schema| {
+        let Some(Value::String(reference)) = schema.get_mut("$ref") else { return };
+        let Some(pointer) = reference.strip_prefix('#') else { return };
+        *reference = format!("#/$defs/{key}{pointer}");
+        references = references.saturating_add(1);
+    });
+    if references == 0 {
         return moved;
     }
     let reference = json!({"$ref": format!("#/$defs/{key}")});
@@ -112,49 +128,9 @@ fn arguments_schema(tool: &ToolSpec, definitions: &mut Map<String, Value>) -> Va
     reference
 }
 
-/// What a value inside a schema is.
-#[derive(Clone, Copy)]
-enum Place {
-    /// A schema, or an array of schemas.
-    Schema,
-    /// A map from names to schemas, whose keys mean nothing.
-    Named,
-}
-
-/// Extends the local references in a schema by a path and counts them.
-fn rebase(value: &mut Value, path: &str, place: Place) -> usize {
-    match value {
-        Value::Array(items) => items.iter_mut().map(|item| rebase(item, path, Place::Schema)).sum(),
-        Value::Object(map) => map.iter_mut().map(|(key, value)| rebase_entry(key, value, path, place)).sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
-    }
-}
-
-fn rebase_entry(key: &str, value: &mut Value, path: &str, place: Place) -> usize {
-    match (place, key, value) {
-        (Place::Named, _, value) => rebase(value, path, Place::Schema),
-        (Place::Schema, "$ref", Value::String(reference)) => {
-            let Some(pointer) = reference.strip_prefix('#') else { return 0 };
-            *reference = format!("{path}{pointer}");
-            1
-        }
-        // Data, not schemas.
-        (Place::Schema, "const" | "enum" | "default" | "examples", _) => 0,
-        (
-            Place::Schema,
-            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" | "dependencies",
-            value,
-        ) => rebase(value, path, Place::Named),
-        (Place::Schema, _, value) => rebase(value, path, Place::Schema),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const LLAMA_CPP: Capabilities = Capabilities { native_tools: true, required_tool_choice: false, json_schema: true };
-    const GENERIC: Capabilities = Capabilities { native_tools: true, required_tool_choice: false, json_schema: false };
 
     fn tool(name: &str, parameters: Value) -> ToolSpec {
         ToolSpec::new(name, "", parameters)
@@ -164,9 +140,9 @@ mod tests {
         [tool("a", json!({"type": "object", "properties": {"x": {"type": "integer"}}})), tool("b", json!({}))]
     }
 
-    fn applied(constraint: &Constraint, tools: &[ToolSpec], capabilities: Capabilities) -> Value {
+    fn applied(constraint: &Constraint, tools: &[ToolSpec], means: Means) -> Value {
         let mut body = Map::new();
-        apply(&mut body, constraint, tools, capabilities).unwrap();
+        apply(&mut body, constraint, tools, means).unwrap();
         Value::Object(body)
     }
 
@@ -182,19 +158,19 @@ mod tests {
             (only(&["a", "b"]), json!({"tool_choice": "required"})),
             (only(&["b"]), json!({"tool_choice": {"type": "function", "function": {"name": "b"}}})),
         ] {
-            assert_eq!(applied(&constraint, &two_tools(), GENERIC), expected, "{constraint:?}");
+            assert_eq!(applied(&constraint, &two_tools(), Means::ToolChoice), expected, "{constraint:?}");
         }
     }
 
     #[test]
     fn without_tools_there_is_no_tool_choice() {
-        assert_eq!(applied(&Constraint::Free, &[], GENERIC), json!({}));
+        assert_eq!(applied(&Constraint::Free, &[], Means::ToolChoice), json!({}));
     }
 
     #[test]
     fn one_legal_tool_is_the_object_itself() {
         assert_eq!(
-            applied(&only(&["a"]), &two_tools(), LLAMA_CPP),
+            applied(&only(&["a"]), &two_tools(), Means::Schema),
             json!({"response_format": {"type": "json_schema", "json_schema": {"name": "tool_call", "schema": {
                 "type": "object",
                 "properties": {
@@ -209,7 +185,7 @@ mod tests {
 
     #[test]
     fn several_legal_tools_are_alternatives_in_the_order_offered() {
-        let body = applied(&only(&["b", "a"]), &two_tools(), LLAMA_CPP);
+        let body = applied(&only(&["b", "a"]), &two_tools(), Means::Schema);
         let names: Vec<_> = body["response_format"]["json_schema"]["schema"]["oneOf"]
             .as_array()
             .unwrap()
@@ -261,7 +237,7 @@ mod tests {
             (only(&["c"]), &two_tools()[..], "none of the tools the constraint allows (c) is offered (a, b)"),
             (Constraint::CallRequired, &[], "a call is required, but no tool is offered"),
         ] {
-            let error = apply(&mut Map::new(), &constraint, tools, LLAMA_CPP).unwrap_err();
+            let error = apply(&mut Map::new(), &constraint, tools, Means::Schema).unwrap_err();
             assert!(error.to_string().ends_with(message), "{error}");
         }
     }

@@ -80,7 +80,7 @@ impl Subject {
             return BackendError::Overloaded { status, retry_after: refusal.retry_after, message };
         }
         if is_html(&body) {
-            return self.protocol(format!("answered HTML (HTTP {status}); is this the model server's URL?"));
+            return self.protocol(format!("answered HTML (HTTP {}); is this the model server's URL?", refusal.status));
         }
         if let 300..400 = status {
             let to = refusal.location.unwrap_or("an unknown place");
@@ -194,11 +194,6 @@ fn is_unknown_model(status: u16, wire: &WireError) -> bool {
         .iter()
         .any(|words| message.contains(words));
     matches!(status, 400 | 404) && message.contains("model") && says_so && !is_html(&message)
-}
-
-/// Whether a chat template refused neighbouring messages of one role.
-pub(super) fn wants_alternation(message: &str) -> bool {
-    message.to_lowercase().contains("roles must alternate")
 }
 
 /// Whether a text starts like a page for a browser.

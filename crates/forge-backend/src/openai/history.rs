@@ -3,21 +3,14 @@
 use forge_core::{Message, ToolCall};
 use serde_json::{Value, json};
 
-/// How a server's chat template wants the conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Turns {
-    /// Each message is a turn of its own.
-    AsWritten,
-    /// Neighbouring messages of the user are one turn, for templates that insist on alternating roles.
-    Alternating,
-}
+use super::adapt::{ReplayedArguments, Turns};
 
 /// The `messages` of a request.
 ///
 /// - What the system said stands first, in one message, wherever it was.
 /// - Thinking is not replayed; a turn of the model that was nothing but thinking is left out.
-/// - Arguments are text, and always a valid JSON object, because [`forge_core::Arguments`] can't be anything else.
-pub(super) fn encode(messages: &[Message], turns: Turns) -> Vec<Value> {
+/// - Arguments are always a valid JSON object, because [`forge_core::Arguments`] can't be anything else.
+pub(super) fn encode(messages: &[Message], turns: Turns, arguments: ReplayedArguments) -> Vec<Value> {
     let system: Vec<&str> = messages.iter().filter_map(system_text).collect();
     let mut encoded = Vec::with_capacity(messages.len());
     if !system.is_empty() {
@@ -26,7 +19,7 @@ pub(super) fn encode(messages: &[Message], turns: Turns) -> Vec<Value> {
     let mut user: Option<String> = None;
     for message in messages {
         let Message::User { content, origin: _ } = message else {
-            if let Some(value) = encode_other(message) {
+            if let Some(value) = encode_other(message, arguments) {
                 encoded.extend(user.take().map(user_turn));
                 encoded.push(value);
             }
@@ -56,7 +49,7 @@ fn user_turn(content: String) -> Value {
 }
 
 /// A message that isn't the user's, unless it has nothing to send.
-fn encode_other(message: &Message) -> Option<Value> {
+fn encode_other(message: &Message, arguments: ReplayedArguments) -> Option<Value> {
     match message {
         Message::System { .. } | Message::User { .. } => None,
         Message::Assistant { content, calls, reasoning: _ } if calls.is_empty() => {
@@ -66,7 +59,7 @@ fn encode_other(message: &Message) -> Option<Value> {
         Message::Assistant { content, calls, reasoning: _ } => Some(json!({
             "role": "assistant",
             "content": content,
-            "tool_calls": calls.iter().map(encode_call).collect::<Vec<_>>(),
+            "tool_calls": calls.iter().map(|call| encode_call(call, arguments)).collect::<Vec<_>>(),
         })),
         Message::Tool { call_id, name, content, kind: _ } => {
             Some(json!({"role": "tool", "tool_call_id": call_id, "name": name, "content": content}))
@@ -74,11 +67,15 @@ fn encode_other(message: &Message) -> Option<Value> {
     }
 }
 
-fn encode_call(call: &ToolCall) -> Value {
+fn encode_call(call: &ToolCall, arguments: ReplayedArguments) -> Value {
+    let arguments = match arguments {
+        ReplayedArguments::Text => Value::from(call.arguments.as_str()),
+        ReplayedArguments::Object => call.arguments.to_value(),
+    };
     json!({
         "id": call.id,
         "type": "function",
-        "function": {"name": call.name, "arguments": call.arguments.as_str()},
+        "function": {"name": call.name, "arguments": arguments},
     })
 }
 
@@ -118,7 +115,7 @@ mod tests {
             result("c1", "look", "ok"),
         ];
         assert_eq!(
-            encode(&messages, Turns::AsWritten),
+            encode(&messages, Turns::AsWritten, ReplayedArguments::Text),
             [
                 json!({"role": "user", "content": "go"}),
                 json!({"role": "assistant", "content": "", "tool_calls": [
@@ -130,10 +127,17 @@ mod tests {
     }
 
     #[test]
+    fn arguments_are_an_object_where_the_template_wants_one() {
+        let messages = [assistant("", "", &[("c1", "look", r#"{"at": 1}"#)])];
+        let encoded = encode(&messages, Turns::AsWritten, ReplayedArguments::Object);
+        assert_eq!(encoded[0]["tool_calls"][0]["function"]["arguments"], json!({"at": 1}));
+    }
+
+    #[test]
     fn system_messages_become_one_at_the_start() {
         let messages = [Message::system("a"), Message::input("go"), Message::system("b")];
         assert_eq!(
-            encode(&messages, Turns::AsWritten),
+            encode(&messages, Turns::AsWritten, ReplayedArguments::Text),
             [json!({"role": "system", "content": "a\n\nb"}), json!({"role": "user", "content": "go"})]
         );
     }
@@ -142,15 +146,21 @@ mod tests {
     fn neighbouring_user_messages_stay_apart_unless_the_template_forbids_it() {
         let messages = [Message::input("go"), Message::nudge("call a tool")];
         assert_eq!(
-            encode(&messages, Turns::AsWritten),
+            encode(&messages, Turns::AsWritten, ReplayedArguments::Text),
             [json!({"role": "user", "content": "go"}), json!({"role": "user", "content": "call a tool"})]
         );
-        assert_eq!(encode(&messages, Turns::Alternating), [json!({"role": "user", "content": "go\n\ncall a tool"})]);
+        assert_eq!(
+            encode(&messages, Turns::Alternating, ReplayedArguments::Text),
+            [json!({"role": "user", "content": "go\n\ncall a tool"})]
+        );
     }
 
     #[test]
     fn thinking_is_not_replayed_and_an_empty_turn_is_left_out() {
         let messages = [Message::input("go"), assistant("", "only thoughts", &[]), Message::nudge("answer")];
-        assert_eq!(encode(&messages, Turns::Alternating), [json!({"role": "user", "content": "go\n\nanswer"})]);
+        assert_eq!(
+            encode(&messages, Turns::Alternating, ReplayedArguments::Text),
+            [json!({"role": "user", "content": "go\n\nanswer"})]
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! Servers that speak OpenAI's chat completions: llama.cpp's first of all, and whatever else does.
 //!
 //! A request goes [`history`] → [`constraint`] → [`request`]; its answer comes back through [`stream`] → [`answer`] →
-//! [`chunk`] → [`assemble`]; what goes wrong becomes one error in [`errors`].
+//! [`chunk`] → [`assemble`]; what goes wrong becomes one error in [`errors`], and what a refusal teaches is in [`adapt`].
 
+mod adapt;
 mod answer;
 mod assemble;
 mod chunk;
@@ -15,21 +16,21 @@ mod overflow;
 mod probe;
 mod progress;
 mod request;
+mod schema_walk;
 mod stream;
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
+use forge_core::Constraint;
 use futures_util::future::BoxFuture;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
 pub use self::config::{ConfigError, OpenAiConfig, Timeouts};
 
+use self::adapt::Adaptation;
 use self::answer::AnswerDecoder;
 use self::errors::Subject;
-use self::history::Turns;
 use self::request::Target;
 use crate::base_url::BaseUrl;
 use crate::http::{HttpClientError, http_client_builder};
@@ -39,6 +40,9 @@ use crate::{Backend, BackendError, BackendInfo, Capabilities, ModelRequest, Mode
 /// How long a connection that is not in use is kept, in seconds: less than llama.cpp keeps it (5 s), so that a request
 /// doesn't go out on a connection that is being closed.
 const POOL_IDLE_SECONDS: u64 = 4;
+
+/// What is assumed of a server nothing is known of.
+const GENERIC: Capabilities = Capabilities { native_tools: true, required_tool_choice: false, json_schema: false };
 
 /// A server that speaks OpenAI's chat completions, with native tools and streams.
 ///
@@ -53,8 +57,8 @@ pub struct OpenAiCompatible {
     declared: Option<Capabilities>,
     /// What the server last said about itself.
     known: Mutex<Option<BackendInfo>>,
-    /// Its chat template has refused neighbouring messages of one role.
-    alternates: AtomicBool,
+    /// What it turned out to need.
+    learned: Mutex<Adaptation>,
 }
 
 impl OpenAiCompatible {
@@ -88,7 +92,7 @@ impl OpenAiCompatible {
             timeouts: config.timeouts,
             declared: config.capabilities,
             known: Mutex::new(None),
-            alternates: AtomicBool::new(false),
+            learned: Mutex::default(),
         })
     }
 
@@ -100,28 +104,32 @@ impl OpenAiCompatible {
         Ok(info)
     }
 
-    /// What is known of the server; it is asked the first time. A server that doesn't say is taken for a generic one,
-    /// and asked again the next time.
-    async fn known(&self) -> BackendInfo {
+    /// What a request has to know of the server, which is asked the first time it matters. A server that doesn't say is
+    /// taken for a generic one, and asked again the next time.
+    async fn known(&self, constraint: &Constraint) -> BackendInfo {
+        let told = BackendInfo {
+            model: self.model.clone().unwrap_or_default(),
+            capabilities: self.declared.unwrap_or(GENERIC),
+            ..BackendInfo::default()
+        };
+        let capabilities_matter = matches!(constraint, Constraint::Only(_)) && self.declared.is_none();
+        if self.model.is_some() && !capabilities_matter {
+            return told;
+        }
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(info) = known {
             return info;
         }
-        match self.ask().await {
-            Ok(info) => info,
-            Err(error) => {
-                tracing::debug!(url = self.subject.url, %error, "the server didn't say what it is");
-                let capabilities =
-                    self.declared.unwrap_or(Capabilities { native_tools: true, ..Capabilities::default() });
-                BackendInfo { model: self.model.clone().unwrap_or_default(), capabilities, ..BackendInfo::default() }
-            }
-        }
+        self.ask().await.unwrap_or_else(|error| {
+            tracing::debug!(url = self.subject.url, %error, "the server didn't say what it is");
+            told
+        })
     }
 
-    async fn generate_once(&self, request: &ModelRequest, turns: Turns) -> Result<ModelStream, BackendError> {
-        let info = self.known().await;
+    async fn generate_once(&self, request: &ModelRequest, adaptation: Adaptation) -> Result<ModelStream, BackendError> {
+        let info = self.known(&request.constraint).await;
         let model = Some(info.model.as_str()).filter(|model| !model.is_empty());
-        let body = request::encode(request, Target { model, capabilities: info.capabilities, turns })?;
+        let body = request::encode(request, Target { model, capabilities: info.capabilities, adaptation })?;
         let asked = Instant::now();
         let sent = self.client.post(self.base.api_route("chat/completions")).json(&body).send();
         let response = match timeout_at(asked + self.timeouts.first_token, sent).await {
@@ -140,16 +148,23 @@ impl OpenAiCompatible {
         peeked(stream::events(response, decoder, self.subject.clone(), self.timeouts, asked)).await
     }
 
+    /// Sends the request again in another form where the server's refusal says which form it needs.
     async fn generate_adapting(&self, request: ModelRequest) -> Result<ModelStream, BackendError> {
-        if self.alternates.load(Ordering::Relaxed) {
-            return self.generate_once(&request, Turns::Alternating).await;
-        }
-        match self.generate_once(&request, Turns::AsWritten).await {
-            Err(BackendError::Refused { message, .. }) if errors::wants_alternation(&message) => {
-                self.alternates.store(true, Ordering::Relaxed);
-                self.generate_once(&request, Turns::Alternating).await
-            }
-            result => result,
+        let learned = *self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut adaptation = learned;
+        loop {
+            let error = match self.generate_once(&request, adaptation).await {
+                Ok(stream) => {
+                    if adaptation.learned() != learned {
+                        *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = adaptation.learned();
+                    }
+                    return Ok(stream);
+                }
+                Err(error) => error,
+            };
+            let Some(next) = adaptation.after(&error, &request) else { return Err(error) };
+            tracing::info!(%error, ?next, "sending the request in another form");
+            adaptation = next;
         }
     }
 }

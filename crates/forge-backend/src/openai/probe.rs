@@ -143,7 +143,7 @@ fn capabilities(llama_cpp: Option<&Props>) -> Capabilities {
         Some(props) => {
             Capabilities { native_tools: props.takes_tools(), required_tool_choice: false, json_schema: true }
         }
-        None => Capabilities { native_tools: true, required_tool_choice: false, json_schema: false },
+        None => super::GENERIC,
     }
 }
 

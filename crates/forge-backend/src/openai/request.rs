@@ -1,10 +1,13 @@
 //! The body of a request.
 
+use std::borrow::Cow;
+
 use forge_core::ToolSpec;
 use serde_json::{Map, Value, json};
 
-use super::constraint;
-use super::history::{self, Turns};
+use super::adapt::{Adaptation, Schemas};
+use super::constraint::{self, Means};
+use super::{history, schema_walk};
 use crate::{BackendError, Capabilities, ModelRequest};
 
 /// What a request depends on beside itself.
@@ -14,8 +17,8 @@ pub(super) struct Target<'a> {
     pub(super) model: Option<&'a str>,
     /// What the server can do.
     pub(super) capabilities: Capabilities,
-    /// How its chat template wants the conversation.
-    pub(super) turns: Turns,
+    /// What it turned out to need.
+    pub(super) adaptation: Adaptation,
 }
 
 /// The body of a chat completion request: always streamed, always capped, with the usage at its end.
@@ -27,15 +30,19 @@ pub(super) fn encode(request: &ModelRequest, target: Target<'_>) -> Result<Map<S
     if let Some(model) = target.model {
         body.insert("model".to_owned(), model.into());
     }
-    body.insert("messages".to_owned(), history::encode(&request.messages, target.turns).into());
-    if !request.tools.is_empty() {
-        body.insert("tools".to_owned(), request.tools.iter().map(ToolSpec::to_openai).collect());
+    let Adaptation { turns, arguments, schemas, max_tokens } = target.adaptation;
+    body.insert("messages".to_owned(), history::encode(&request.messages, turns, arguments).into());
+    let tools = tools_with(schemas, &request.tools);
+    if !tools.is_empty() {
+        body.insert("tools".to_owned(), tools.iter().map(ToolSpec::to_openai).collect());
     }
-    constraint::apply(&mut body, &request.constraint, &request.tools, target.capabilities)?;
+    let enforced = target.capabilities.json_schema && schemas != Schemas::Unused;
+    let means = if enforced { Means::Schema } else { Means::ToolChoice };
+    constraint::apply(&mut body, &request.constraint, &tools, means)?;
     body.insert("stream".to_owned(), true.into());
     body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     // Small models ramble to the end of the context: no request goes out without a cap.
-    body.insert("max_tokens".to_owned(), request.max_tokens.max(1).into());
+    body.insert("max_tokens".to_owned(), max_tokens.unwrap_or(request.max_tokens).max(1).into());
     let sampling = request.sampling;
     for (key, value) in [
         ("temperature", sampling.temperature.map(Value::from)),
@@ -49,17 +56,43 @@ pub(super) fn encode(request: &ModelRequest, target: Target<'_>) -> Result<Map<S
     Ok(body)
 }
 
+/// The tools with as much of their schemas as the server takes.
+fn tools_with(schemas: Schemas, tools: &[ToolSpec]) -> Cow<'_, [ToolSpec]> {
+    /// Keywords that grammar engines refuse or that make their grammars too large.
+    const REFUSED: [&str; 6] = ["pattern", "format", "minLength", "maxLength", "minItems", "maxItems"];
+    match schemas {
+        Schemas::Whole => Cow::Borrowed(tools),
+        Schemas::Simplified | Schemas::Unused => {
+            let mut tools = tools.to_vec();
+            for tool in &mut tools {
+                schema_walk::for_each(&mut tool.parameters, &mut |schema| {
+                    schema.retain(|keyword, _| !REFUSED.contains(&keyword.as_str()));
+                });
+            }
+            Cow::Owned(tools)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use forge_core::{Constraint, Message};
 
+    use super::super::adapt::{ReplayedArguments, Turns};
     use super::*;
     use crate::Sampling;
+
+    const NONE: Adaptation = Adaptation {
+        turns: Turns::AsWritten,
+        arguments: ReplayedArguments::Text,
+        schemas: Schemas::Whole,
+        max_tokens: None,
+    };
 
     const TARGET: Target<'_> = Target {
         model: None,
         capabilities: Capabilities { native_tools: true, required_tool_choice: false, json_schema: false },
-        turns: Turns::AsWritten,
+        adaptation: NONE,
     };
 
     fn request() -> ModelRequest {

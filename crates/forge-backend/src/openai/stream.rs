@@ -114,3 +114,44 @@ impl Silence {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn silence() -> (Silence, Instant) {
+        let asked = Instant::now();
+        let timeouts = Timeouts { first_token: SECOND * 300, idle: SECOND * 60, ..Timeouts::default() };
+        (Silence::since(asked, timeouts), asked)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn before_the_first_token_nothing_but_the_first_token_counts() {
+        let (mut silence, asked) = silence();
+        tokio::time::advance(SECOND * 200).await;
+        silence.note(3, false);
+        assert_eq!(silence.deadline(), (asked + SECOND * 300, SECOND * 300, "before its first token"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn after_it_any_bytes_count() {
+        let (mut silence, asked) = silence();
+        silence.note(1, true);
+        tokio::time::advance(SECOND * 50).await;
+        silence.note(0, false);
+        assert_eq!(silence.deadline(), (asked + SECOND * 110, SECOND * 60, "in the middle of its answer"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn comments_do_not_count_for_ever() {
+        let (mut silence, asked) = silence();
+        silence.note(1, true);
+        for _ in 0..29 {
+            tokio::time::advance(SECOND * 10).await;
+            silence.note(0, false);
+        }
+        assert_eq!(silence.deadline(), (asked + SECOND * 300, SECOND * 300, "in the middle of its answer"));
+    }
+}

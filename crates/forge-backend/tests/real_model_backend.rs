@@ -1,0 +1,216 @@
+//! The adapter against a real llama.cpp server with a real model. Runs only where `FORGE_TEST_BACKEND_URL` names one
+//! with a single slot that nobody else uses; what a model happens to say is not asserted, only what is guaranteed.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail at any step")]
+
+use std::time::Duration;
+
+use forge_backend::{
+    Backend, BackendError, ModelEvent, ModelRequest, OpenAiCompatible, OpenAiConfig, RetryPolicy, Retrying, Sampling,
+    collect,
+};
+use forge_core::{Constraint, FinishReason, Message, Response, ToolSpec};
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+
+/// The server's tests share one slot, so they take turns.
+static SLOT: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
+const SKIPPED: &str = "skipped: FORGE_TEST_BACKEND_URL is not set";
+
+fn url() -> Option<String> {
+    let url = std::env::var("FORGE_TEST_BACKEND_URL").ok().filter(|url| !url.is_empty());
+    if url.is_none() {
+        eprintln!("{SKIPPED}");
+    }
+    url
+}
+
+fn backend(url: &str) -> Retrying<OpenAiCompatible> {
+    Retrying::new(OpenAiCompatible::new(OpenAiConfig::new(url)).unwrap(), RetryPolicy::default())
+}
+
+fn tools() -> Vec<ToolSpec> {
+    let city = json!({"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]});
+    let search = json!({
+        "type": "object",
+        "properties": {
+            "query": {"$ref": "#/$defs/query"},
+            "limit": {"type": "integer", "minimum": 1, "maximum": 9},
+        },
+        "required": ["query", "limit"],
+        "$defs": {"query": {"type": "object", "properties": {"words": {"type": "string"}}, "required": ["words"]}},
+    });
+    vec![
+        ToolSpec::new("get_weather", "The weather in a city.", city),
+        ToolSpec::new("search_log", "Searches the log.", search),
+        ToolSpec::new("finish", "Ends the work.", ToolSpec::no_parameters()),
+    ]
+}
+
+fn request(input: &str, constraint: Constraint) -> ModelRequest {
+    ModelRequest {
+        messages: vec![Message::system("You use tools."), Message::input(input)].into(),
+        tools: tools().into(),
+        constraint,
+        max_tokens: 160,
+        sampling: Sampling { temperature: Some(0.0), seed: Some(7), ..Sampling::default() },
+    }
+}
+
+async fn respond(backend: &impl Backend, request: ModelRequest) -> Response {
+    collect(backend.generate(request).await.unwrap(), |_event| {}).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_server_says_what_it_is() {
+    let Some(url) = url() else { return };
+    let _turn = SLOT.lock().await;
+    let info = backend(&url).info().await.unwrap();
+    assert_eq!(info.server, "llama.cpp");
+    assert!(info.context_window.unwrap() >= 512, "{info:?}");
+    assert!(info.capabilities.native_tools && info.capabilities.json_schema, "{info:?}");
+}
+
+#[tokio::test]
+async fn a_free_generation_ends_within_its_cap_and_says_what_it_cost() {
+    let Some(url) = url() else { return };
+    let _turn = SLOT.lock().await;
+    let mut request = request("Write about the sea, at length.", Constraint::Free);
+    request.max_tokens = 24;
+    let response = respond(&backend(&url), request).await;
+    assert!(response.usage.completion_tokens.unwrap() <= 24, "{response:?}");
+    assert!(response.usage.prompt_tokens.unwrap() > 0, "{response:?}");
+    assert!(!response.text.is_empty() || !response.calls.is_empty(), "{response:?}");
+}
+
+#[tokio::test]
+async fn a_required_call_is_accepted_by_the_server() {
+    let Some(url) = url() else { return };
+    let _turn = SLOT.lock().await;
+    let response = respond(&backend(&url), request("How is the weather in Oslo?", Constraint::CallRequired)).await;
+    assert!(response.usage.completion_tokens.unwrap() > 0, "{response:?}");
+}
+
+/// One call as bare JSON, legal and with arguments of the right form.
+fn assert_legal_call(response: &Response, legal: &[&str]) {
+    let call: Value = serde_json::from_str(&response.text).unwrap_or_else(|error| panic!("{error}: {response:?}"));
+    let name = call["name"].as_str().unwrap();
+    assert!(legal.contains(&name), "{response:?}");
+    let arguments = &call["arguments"];
+    match name {
+        "get_weather" => assert!(arguments["city"].is_string(), "{response:?}"),
+        "search_log" => assert!(arguments["query"]["words"].is_string() && arguments["limit"].is_u64(), "{response:?}"),
+        _ => assert!(arguments.as_object().is_some_and(serde_json::Map::is_empty), "{response:?}"),
+    }
+    assert_eq!(response.finish, FinishReason::Stop, "{response:?}");
+}
+
+#[tokio::test]
+async fn only_some_tools_always_gives_a_well_formed_legal_call() {
+    let Some(url) = url() else { return };
+    let _turn = SLOT.lock().await;
+    let backend = backend(&url);
+    // The last two inputs ask for something else than what is legal.
+    for (input, legal) in [
+        ("How is the weather in Oslo?", &["get_weather"][..]),
+        ("Find disk errors in the log.", &["search_log"]),
+        ("How is the weather in Oslo?", &["get_weather", "search_log"]),
+        ("Tell me a joke.", &["finish"]),
+        ("How is the weather in Oslo?", &["search_log", "finish"]),
+    ] {
+        let only = Constraint::Only(legal.iter().map(|&name| name.into()).collect());
+        assert_legal_call(&respond(&backend, request(input, only)).await, legal);
+    }
+}
+
+#[tokio::test]
+async fn a_schema_its_grammars_can_not_express_still_gives_a_legal_call() {
+    let Some(url) = url() else { return };
+    let _turn = SLOT.lock().await;
+    let mut request = request("Invite ann@example.org.", Constraint::Only(vec!["invite".into()]));
+    let who = json!({"type": "string", "format": "email", "pattern": "^(?!-)[a-z]+@[a-z.]+$", "maxLength": 20_000});
+    let parameters = json!({"type": "object", "properties": {"who": who}, "required": ["who"]});
+    request.tools = vec![ToolSpec::new("invite", "Invites a person.", parameters)].into();
+    let response = respond(&backend(&url), request).await;
+    let call: Value = serde_json::from_str(&response.text).unwrap_or_else(|error| panic!("{error}: {response:?}"));
+    assert!(call["name"] == "invite" && call["arguments"]["who"].is_string(), "{response:?}");
+}
+
+#[tokio::test]
+async fn a_constraint_leaves_the_prompt_and_so_the_cache_as_they_are() {
+    let Some(url) = url() else { return };
+    let _turn = SLOT.lock().await;
+    let backend = backend(&url);
+    let mut free = request("How is the weather in Bergen?", Constraint::Free);
+    free.max_tokens = 1;
+    let prompt = respond(&backend, free).await.usage.prompt_tokens;
+    let only = Constraint::Only(vec!["get_weather".into()]);
+    let constrained = respond(&backend, request("How is the weather in Bergen?", only)).await.usage;
+    assert_eq!(constrained.prompt_tokens, prompt);
+    assert!(constrained.cached_tokens.unwrap() + 8 > prompt.unwrap(), "{constrained:?}");
+}
+
+#[tokio::test]
+async fn a_whole_exchange_of_call_and_result_is_replayed() {
+    let Some(url) = url() else { return };
+    let _turn = SLOT.lock().await;
+    let call = forge_core::ToolCall {
+        id: forge_core::CallId::new("call_1"),
+        name: "get_weather".into(),
+        arguments: forge_core::Arguments::from_json(r#"{"city":"Oslo"}"#).unwrap(),
+    };
+    let mut request = request("How is the weather in Oslo?", Constraint::Free);
+    request.messages = [
+        Message::system("You use tools."),
+        Message::input("How is the weather in Oslo?"),
+        Message::Assistant { content: String::new(), reasoning: "thoughts".to_owned(), calls: vec![call] },
+        Message::Tool {
+            call_id: forge_core::CallId::new("call_1"),
+            name: "get_weather".into(),
+            content: "4 degrees, rain".to_owned(),
+            kind: forge_core::ResultKind::Success,
+        },
+        Message::nudge("Answer in one sentence."),
+    ]
+    .into();
+    assert!(!respond(&backend(&url), request).await.text.is_empty());
+}
+
+#[tokio::test]
+async fn an_overflow_is_recognised_with_its_numbers() {
+    let Some(url) = url() else { return };
+    let _turn = SLOT.lock().await;
+    let backend = backend(&url);
+    let window = backend.info().await.unwrap().context_window.unwrap();
+    let words = "word ".repeat(usize::try_from(window).unwrap() + 100);
+    match backend.generate(request(&words, Constraint::Free)).await.map(|_stream| ()) {
+        Err(BackendError::ContextOverflow { prompt_tokens: Some(prompt), window: Some(of), .. }) => {
+            assert!(of == window && prompt > window, "{prompt} of {of}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_dropped_stream_frees_the_slot() {
+    let Some(url) = url() else { return };
+    let _turn = SLOT.lock().await;
+    let backend = backend(&url);
+    let mut long = request("Count from one to five thousand, in words.", Constraint::Free);
+    long.max_tokens = 4_000;
+    let mut stream = backend.generate(long).await.unwrap();
+    assert!(matches!(stream.next().await, Some(Ok(ModelEvent::Text { .. } | ModelEvent::Call { .. }))));
+    assert!(is_busy(&url).await);
+    drop(stream);
+    let freed = async {
+        while is_busy(&url).await {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), freed).await.unwrap();
+}
+
+async fn is_busy(url: &str) -> bool {
+    let slots: Value = reqwest::get(format!("{url}/slots")).await.unwrap().json().await.unwrap();
+    slots.as_array().unwrap().iter().any(|slot| slot["is_processing"] == true)
+}
