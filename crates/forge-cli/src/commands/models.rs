@@ -15,10 +15,17 @@ use crate::terminal::{BAD, BOLD, DIM, GOOD};
 ///
 /// They are kept in the cache folder: $FORGE_CACHE_DIR, else `forge` in the user's own cache folder.
 #[derive(Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct ModelsArgs {
     #[command(subcommand)]
     command: ModelsCommand,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  forge models list
+  forge models pull qwen2.5-coder-1.5b
+  llama-server --jinja -m \"$(forge models path qwen2.5-coder-1.5b)\"";
 
 #[derive(Subcommand)]
 enum ModelsCommand {
