@@ -244,5 +244,5 @@ async fn what_no_command_line_can_carry_is_a_failure_in_words() {
 async fn a_program_that_is_not_there_is_a_failure_in_words() {
     let outcome = call(&CommandTool::new(CommandLine::new("/no/such/program")), json!({})).await;
     let Outcome::Failure(text) = outcome else { panic!() };
-    assert!(text.starts_with("the command \"/no/such/program\" could not be run: No such file"), "{text}");
+    assert!(text.starts_with("the command `/no/such/program` could not be run: No such file"), "{text}");
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use forge_backend::{BackendError, ModelEvent};
 use forge_core::{
-    Budgets, CallId, Constraint, InterruptKind, Message, Outcome, Respond, ResultKind, TextPolicy, ToolSpec, Workflow,
-    WorkflowBuilder,
+    Budgets, CallId, Constraint, InterruptKind, Message, Outcome, Respond, ResultKind, TextPolicy, ToolSpec, Usage,
+    Workflow, WorkflowBuilder,
 };
 use forge_runner::{
     BindError, BoundWorkflow, Concurrency, FunctionTool, Observer, RunEvent, RunOutcome, RunReport, Runner,
@@ -441,6 +441,18 @@ async fn a_system_prompt_is_replaced_and_not_repeated() {
     let report = run_seeded(&workflow(), steps, Seed::following(earlier, "b"), &mut Silent).await;
     let systems: Vec<_> = report.messages.iter().filter(|message| matches!(message, Message::System { .. })).collect();
     assert_eq!(systems, [&Message::system("You watch the sea.")]);
+}
+
+#[tokio::test]
+async fn tokens_are_added_up_and_the_last_count_of_a_generation_counts() {
+    let usage = |tokens| ModelEvent::Usage(Usage { completion_tokens: Some(tokens), ..Usage::default() });
+    let with_usage = |step, counts: &[u64]| match step {
+        Step::Answer(events) => Step::Answer(counts.iter().map(|tokens| usage(*tokens)).chain(events).collect()),
+        other => other,
+    };
+    let steps = [with_usage(call("look", "{}"), &[3, 5]), with_usage(call("report", "{}"), &[7])];
+    let report = run(&workflow(), steps).await;
+    assert_eq!(report.usage, Usage { completion_tokens: Some(12), ..Usage::default() });
 }
 
 #[tokio::test]

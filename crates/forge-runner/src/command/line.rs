@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
@@ -20,7 +21,7 @@ use super::template::{ElementTemplate, Piece, TemplateError};
 /// Put the element `--` before such placeholders where the program knows it, or write `--name={name}`.
 #[derive(Clone, Debug)]
 pub struct CommandLine {
-    program: String,
+    program: PathBuf,
     parts: Vec<Part>,
 }
 
@@ -30,7 +31,7 @@ struct Part(Vec<ElementTemplate>);
 
 impl CommandLine {
     /// A command line of the program alone. The program takes no placeholders.
-    pub fn new(program: impl Into<String>) -> Self {
+    pub fn new(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into(), parts: Vec::new() }
     }
 
@@ -58,7 +59,7 @@ impl CommandLine {
     }
 
     /// The program.
-    pub fn program(&self) -> &str {
+    pub fn program(&self) -> &Path {
         &self.program
     }
 

@@ -17,8 +17,8 @@ pub const NO_DATA_EXIT_CODE: i32 = 66;
 
 /// A tool that runs a command, never by way of a shell.
 ///
-/// The command gets its arguments by the placeholders of its [`CommandLine`] and, all of them, as one line of JSON
-/// on its standard input. Its standard output is the result.
+/// The command gets its arguments by the placeholders of its [`CommandLine`] and, all of them, as a JSON object and a
+/// line end on its standard input. Its standard output is the result.
 ///
 /// | how it ends | outcome |
 /// |---|---|
@@ -107,13 +107,13 @@ impl CommandTool {
     }
 
     fn not_started(&self, error: &std::io::Error) -> String {
-        let program = self.line.program();
+        let program = self.line.program().display();
         let reason = match error.kind() {
             std::io::ErrorKind::ArgumentListTooLong => "an argument is too long for a command line; make it shorter",
             std::io::ErrorKind::InvalidInput => "an argument holds a NUL character, which no command line can carry",
-            _ => return format!("the command {program:?} could not be run: {error}"),
+            _ => return format!("the command `{program}` could not be run: {error}"),
         };
-        format!("the command {program:?} could not be run: {reason}")
+        format!("the command `{program}` could not be run: {reason}")
     }
 }
 

@@ -246,7 +246,10 @@ impl<'a, 'f> ToolReader<'a, 'f> {
         if let (Some(workdir), true) = (workdir, known) {
             self.check_script(&program, &complete, workdir);
         }
-        let mut line = CommandLine::new(program.to_str().filter(|_| known)?);
+        if !known {
+            return None;
+        }
+        let mut line = CommandLine::new(program);
         for group in complete {
             line.push(group.into_iter().map(|element| element.template).collect());
         }
