@@ -10,6 +10,10 @@ use crate::{BackendError, Secret};
 /// The longest part of a server's words that is quoted, in characters.
 const MAX_QUOTE: usize = 1_000;
 
+/// The shortest key that is taken out of a server's words, in bytes. Shorter ones are placeholders for servers that need
+/// none, such as `none` or `x`, and would take ordinary words apart.
+const MIN_SECRET: usize = 8;
+
 /// What errors are about.
 #[derive(Clone, Debug)]
 pub(super) struct Subject {
@@ -98,7 +102,7 @@ impl Subject {
         BackendError::Protocol { url: self.url.clone(), problem }
     }
 
-    /// What a failed exchange means. `idle` says that nothing had been answered yet.
+    /// What a failed exchange means.
     pub(super) fn transport_error(&self, error: &reqwest::Error) -> BackendError {
         let reason = root_cause(error);
         if error.is_connect() {
@@ -113,7 +117,7 @@ impl Subject {
 
     fn scrubbed(&self, text: &str) -> String {
         match self.secret.as_ref().map(Secret::expose) {
-            Some(secret) if !secret.is_empty() => text.replace(secret, "***"),
+            Some(secret) if secret.len() >= MIN_SECRET => text.replace(secret, "***"),
             Some(_) | None => text.to_owned(),
         }
     }

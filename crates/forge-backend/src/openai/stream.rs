@@ -27,19 +27,23 @@ pub(super) fn events(
         let mut events = Vec::new();
         while !decoder.is_done() {
             let Some(bytes) = body.next(decoder.is_finished()).await? else { break };
-            let taken = decoder.push(&bytes, &mut events)?;
+            let pushed = decoder.push(&bytes, &mut events);
+            let taken = pushed.as_ref().copied().unwrap_or_default();
             body.silence.note(taken, events.iter().any(is_output));
+            // What came before an error is delivered, however the network joined the two.
             for event in events.drain(..) {
                 yield event;
             }
+            pushed?;
         }
         if decoder.is_done() {
             let _end = timeout(END_GRACE, body.drain()).await;
         }
-        decoder.finish(&mut events)?;
+        let finished = decoder.finish(&mut events);
         for event in events.drain(..) {
             yield event;
         }
+        finished?;
     })
 }
 

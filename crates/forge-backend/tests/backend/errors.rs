@@ -176,3 +176,11 @@ async fn a_key_that_the_server_repeats_is_not_in_the_error() {
     let error = respond(&OpenAiCompatible::new(config).unwrap(), request()).await.unwrap_err();
     assert_eq!(error.to_string(), "the model server refused the request (HTTP 400): key *** may not do this");
 }
+
+#[tokio::test]
+async fn a_placeholder_for_a_key_does_not_take_words_apart() {
+    let server = ScriptedServer::always(error_of(400, "exceeds the available context size")).await;
+    let config = OpenAiConfig { api_key: Some(Secret::new("x")), ..server.config() };
+    let error = respond(&OpenAiCompatible::new(config).unwrap(), request()).await.unwrap_err();
+    assert!(matches!(error, BackendError::ContextOverflow { .. }), "{error}");
+}

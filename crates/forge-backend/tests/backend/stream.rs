@@ -1,5 +1,6 @@
 //! What servers make of a good answer, and where it stops being one.
 
+use forge_backend::{Backend, BackendError, ModelEvent, collect};
 use rstest::rstest;
 
 use super::support::{
@@ -91,6 +92,17 @@ async fn the_usage_after_the_finish_counts() {
         (response.finish, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens),
         (forge_core::FinishReason::Length, Some(165), Some(29), Some(3))
     );
+}
+
+#[tokio::test]
+async fn text_that_came_with_an_error_is_delivered_before_it() {
+    let error = r#"{"error":{"code":503,"message":"gone"}}"#;
+    let server = ScriptedServer::always(stream_of(&[&text_chunk("a"), error])).await;
+    let mut shown = Vec::new();
+    let stream = server.backend().generate(request()).await.unwrap();
+    let result = collect(stream, |event| shown.push(event.clone())).await;
+    assert!(matches!(result, Err(BackendError::Overloaded { .. })), "{result:?}");
+    assert_eq!(shown, [ModelEvent::Text { text: "a".to_owned() }]);
 }
 
 /// What ends an answer early, by the words of the error.
