@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use forge_core::{
-    BlockReason, BlockedCall, Constraint, Fault, Message, Nudge, Outcome, Repair, ToolCall, ToolName, UserOrigin,
+    BlockReason, BlockedCall, Constraint, Dialect, Fault, Message, Nudge, Outcome, Repair, ToolCall, ToolName,
+    UserOrigin,
 };
 use forge_runner::{Observer, RunEvent, RunOutcome, RunReport};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -43,7 +44,7 @@ impl Terminal {
         let RunEvent::Started { workflow, input, tools, required_steps, backend } = event else { return };
         let server = if backend.server.is_empty() { "model server" } else { &backend.server };
         let window = backend.context_window.map_or(String::new(), |tokens| format!(", window {tokens} tokens"));
-        self.line(&format!("{BOLD}{workflow}{BOLD:#} with {} ({server}{window})", backend.model));
+        self.line(&format!("{BOLD}{workflow}{BOLD:#} with {} ({server}{window})", model_name(&backend.model)));
         self.line(&format!("{DIM}task{DIM:#}     {}", brief(input)));
         self.line(&format!("{DIM}tools{DIM:#}    {}", names(tools)));
         if !required_steps.is_empty() {
@@ -80,9 +81,9 @@ impl Terminal {
         self.line(&format!("    {WARN}blocked{WARN:#} {}: {}", blocked.name, reason(&blocked.reason)));
     }
 
-    fn tool_started(&self, call: &ToolCall, dialect: &str, repairs: &[Repair]) {
-        self.line(&format!("    {CALL}{}{CALL:#} {}", call.name, brief(call.arguments.as_str())));
-        if dialect != "native" {
+    fn tool_started(&self, call: &ToolCall, dialect: &Dialect, repairs: &[Repair]) {
+        self.line(&format!("    {CALL}{}{CALL:#} {}", call.name, brief(&call.arguments.to_value().to_string())));
+        if dialect.is_rescue() {
             self.line(&format!("      {GOOD}rescued{GOOD:#} from {dialect}"));
         }
         for repair in repairs {
@@ -213,6 +214,12 @@ fn fault_in_brief(fault: &Fault) -> String {
     }
 }
 
+/// llama.cpp's server names a model by the path of its file.
+fn model_name(model: &str) -> &str {
+    let file = model.rsplit(['/', '\\']).next().unwrap_or(model);
+    if file.ends_with(".gguf") { file } else { model }
+}
+
 fn names(tools: &[ToolName]) -> String {
     tools.iter().map(ToolName::as_str).collect::<Vec<_>>().join(", ")
 }
@@ -242,7 +249,7 @@ pub(crate) fn printable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{BRIEF, brief, printable};
+    use super::{BRIEF, brief, model_name, printable};
 
     #[test]
     fn escape_sequences_do_not_reach_the_terminal() {
@@ -253,6 +260,12 @@ mod tests {
     fn a_long_text_says_how_much_was_left_out() {
         let text = "ä".repeat(BRIEF + 7);
         assert!(brief(&text).ends_with("… (+7 characters)"));
+    }
+
+    #[test]
+    fn a_model_file_is_named_without_its_folder() {
+        assert_eq!(model_name("/models/tiny.gguf"), "tiny.gguf");
+        assert_eq!(model_name("qwen/qwen3:8b"), "qwen/qwen3:8b");
     }
 
     #[test]

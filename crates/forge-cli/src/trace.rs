@@ -58,7 +58,7 @@ fn line(event: &RunEvent) -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use forge_core::{Arguments, CallId, ToolCall};
+    use forge_core::{Arguments, CallId, Dialect, ToolCall};
     use forge_runner::RunEvent;
 
     use super::line;
@@ -67,7 +67,7 @@ mod tests {
     fn arguments_written_over_several_lines_stay_on_one_line() {
         let arguments = Arguments::from_json("{\n  \"text\": \"a\\nb\",\r\n  \"id\": 18446744073709551616\n}").unwrap();
         let call = ToolCall { id: CallId::new("call_1"), name: "save".into(), arguments };
-        let event = RunEvent::ToolStarted { call, dialect: "native".to_owned(), repairs: Vec::new() };
+        let event = RunEvent::ToolStarted { call, dialect: Dialect::NATIVE, repairs: Vec::new() };
         let line = line(&event).unwrap();
         assert_eq!(line.lines().count(), 1, "{line}");
         assert!(line.contains(r#""text": "a\nb""#) && line.contains("18446744073709551616"), "{line}");

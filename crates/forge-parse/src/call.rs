@@ -104,6 +104,14 @@ impl Dialect {
     /// The call came as structured data from the model server.
     pub const NATIVE: Self = Self::named("native");
 
+    /// The generation was held to a JSON schema of the call: its text is the call because that was asked for.
+    pub const CONSTRAINED: Self = Self::named("constrained");
+
+    /// Whether the call stood in text where the server saw none, and was found there.
+    pub fn is_rescue(&self) -> bool {
+        *self != Self::NATIVE && *self != Self::CONSTRAINED
+    }
+
     /// A dialect by its identifier.
     pub const fn named(identifier: &'static str) -> Self {
         Self(std::borrow::Cow::Borrowed(identifier))

@@ -37,7 +37,7 @@ pub(crate) async fn run_batch(
         for (offset, approved) in group.iter().enumerate() {
             observer.event(&RunEvent::ToolStarted {
                 call: approved.call.clone(),
-                dialect: approved.dialect.as_str().to_owned(),
+                dialect: approved.dialect.clone(),
                 repairs: approved.repairs.clone(),
             });
             started += 1;

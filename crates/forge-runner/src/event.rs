@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use forge_backend::BackendInfo;
 use forge_core::{
-    BlockedCall, Constraint, Interrupt, Message, Nudge, Outcome, Repair, Response, ToolCall, ToolName, Usage,
+    BlockedCall, Constraint, Dialect, Interrupt, Message, Nudge, Outcome, Repair, Response, ToolCall, ToolName, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -69,7 +69,7 @@ pub enum RunEvent {
         /// The call.
         call: ToolCall,
         /// The notation it was written in.
-        dialect: String,
+        dialect: Dialect,
         /// What was repaired or coerced.
         repairs: Vec<Repair>,
     },

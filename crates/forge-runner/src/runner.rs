@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use forge_backend::{Backend, BackendError, BackendInfo, ModelRequest};
-use forge_core::{Batch, BlockedCall, Constraint, Dialect, Guardrails, Message, Next, Nudge, Response, Usage, Verdict};
+use forge_core::{Batch, BlockedCall, Constraint, Guardrails, Message, Next, Nudge, Response, Usage, Verdict};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
@@ -183,7 +183,7 @@ impl Run<'_> {
     async fn execute(&mut self, batch: Batch) -> Result<Next, Ended> {
         let Batch { turn, calls, blocked, replies } = batch;
         for approved in &calls {
-            self.tally.rescued += u32::from(approved.dialect != Dialect::NATIVE);
+            self.tally.rescued += u32::from(approved.dialect.is_rescue());
             self.tally.repaired += u32::from(!approved.repairs.is_empty());
         }
         self.append(turn);

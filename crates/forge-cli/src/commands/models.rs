@@ -109,7 +109,7 @@ fn table(catalog: &Catalog, dirs: &CacheDirs) -> String {
     let rows = std::iter::once(headings)
         .chain(catalog.models().iter().map(|model| row(model, Fetcher::fetched(model, dirs).is_some())))
         .collect::<Vec<_>>();
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.len()).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or(0);
     let widths = (0..7).map(width).collect::<Vec<_>>();
     let mut text = String::new();
     for (number, row) in rows.iter().enumerate() {

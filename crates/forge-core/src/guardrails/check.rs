@@ -5,8 +5,8 @@ use crate::excerpt::brief;
 use crate::nudges::{Subject, in_brief};
 use crate::reading::{Attempt, Reading, read};
 use crate::{
-    ApprovedCall, Batch, BlockReason, BlockedCall, CallId, Fault, InterruptKind, Message, Nudge, NudgeKind, ParsedCall,
-    Reprompt, Response, ResultKind, TemplateError, TextPolicy, ToolCall, Verdict,
+    ApprovedCall, Batch, BlockReason, BlockedCall, CallId, Constraint, Dialect, Fault, InterruptKind, Message, Nudge,
+    NudgeKind, ParsedCall, Reprompt, Response, ResultKind, TemplateError, TextPolicy, ToolCall, Verdict,
 };
 
 /// Characters of a response that an account keeps.
@@ -41,7 +41,10 @@ impl Guardrails {
     }
 
     fn judge(&mut self, response: &Response) -> Result<Verdict, TemplateError> {
-        let reading = read(self.workflow.toolset(), response);
+        let mut reading = read(self.workflow.toolset(), response);
+        if matches!(self.constraint(), Constraint::Only(_)) {
+            name_constrained(&mut reading.attempts);
+        }
         self.state.iterations = self.state.iterations.saturating_add(1);
         self.state.withdrawn = None;
         self.state.last_response = in_short(response);
@@ -331,6 +334,17 @@ fn add_notes<'a>(messages: &mut Vec<Message>, notes: impl Iterator<Item = &'a st
         }
         Some(Message::System { .. } | Message::User { .. } | Message::Assistant { .. }) | None => {
             messages.push(Message::nudge(notes));
+        }
+    }
+}
+
+/// A bare JSON call is what a generation held to a schema consists of: nothing was rescued there.
+fn name_constrained(attempts: &mut [Attempt]) {
+    for attempt in attempts {
+        if let Attempt::Call { call, .. } = attempt
+            && call.dialect.as_str() == "bare-json"
+        {
+            call.dialect = Dialect::CONSTRAINED;
         }
     }
 }

@@ -1,15 +1,12 @@
 //! `forge run`, driven as a user would drive it.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may stop at a surprise")]
-
-mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::guarantees;
+use crate::support::model_server::{ModelServer, Reply};
 use serde_json::{Value, json};
-use support::guarantees;
-use support::model_server::{ModelServer, Reply};
 
 const WORKFLOW: &str = r#"
 name = "greeting"

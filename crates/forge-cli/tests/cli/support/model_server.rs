@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// What the server does with one request for a completion.
 #[derive(Clone)]
-pub enum Reply {
+pub(crate) enum Reply {
     /// Streams the text as content, in two pieces.
     Text(String),
     /// Streams a structured call.
@@ -25,14 +25,14 @@ pub enum Reply {
 }
 
 /// A server on a free loopback port. It ends with the test's process.
-pub struct ModelServer {
-    pub url: String,
+pub(crate) struct ModelServer {
+    pub(crate) url: String,
     requests: Arc<Mutex<Vec<Value>>>,
 }
 
 impl ModelServer {
     /// Plays the replies in order; past the last one it repeats it.
-    pub fn play(replies: impl IntoIterator<Item = Reply>) -> Self {
+    pub(crate) fn play(replies: impl IntoIterator<Item = Reply>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -48,7 +48,7 @@ impl ModelServer {
     }
 
     /// The bodies of the completion requests so far.
-    pub fn requests(&self) -> Vec<Value> {
+    pub(crate) fn requests(&self) -> Vec<Value> {
         self.requests.lock().unwrap().clone()
     }
 }

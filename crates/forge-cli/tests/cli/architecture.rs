@@ -1,5 +1,4 @@
 //! The invariants of `ARCHITECTURE.md` that a machine can check: which crate may know what.
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "a test may stop at a surprise")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

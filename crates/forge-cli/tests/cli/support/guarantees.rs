@@ -7,13 +7,13 @@ use forge_core::{CallId, Message, Outcome, ToolName};
 use forge_runner::{RunEvent, RunReport};
 
 /// Reads a trace file.
-pub fn read_trace(path: &Path) -> Vec<RunEvent> {
+pub(crate) fn read_trace(path: &Path) -> Vec<RunEvent> {
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
 }
 
 /// The report of the run: the last event, and the only one of its kind.
-pub fn report(events: &[RunEvent]) -> &RunReport {
+pub(crate) fn report(events: &[RunEvent]) -> &RunReport {
     let reports: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
@@ -27,7 +27,7 @@ pub fn report(events: &[RunEvent]) -> &RunReport {
 }
 
 /// No terminal tool started before every required step had succeeded.
-pub fn no_terminal_before_required_steps(events: &[RunEvent], terminal: &str) {
+pub(crate) fn no_terminal_before_required_steps(events: &[RunEvent], terminal: &str) {
     let mut open: BTreeSet<ToolName> = BTreeSet::new();
     for event in events {
         match event {
@@ -44,7 +44,7 @@ pub fn no_terminal_before_required_steps(events: &[RunEvent], terminal: &str) {
 }
 
 /// A tool that requires another with the same argument never started before that one had succeeded with it.
-pub fn prerequisite_with_matching_argument(events: &[RunEvent], tool: &str, requires: &str, argument: &str) {
+pub(crate) fn prerequisite_with_matching_argument(events: &[RunEvent], tool: &str, requires: &str, argument: &str) {
     let mut seen = BTreeSet::new();
     for event in events {
         match event {
@@ -61,7 +61,7 @@ pub fn prerequisite_with_matching_argument(events: &[RunEvent], tool: &str, requ
 }
 
 /// Every call of the conversation has exactly one result, after it and before the next turn; no result lacks a call.
-pub fn calls_and_results_pair(messages: &[Message]) {
+pub(crate) fn calls_and_results_pair(messages: &[Message]) {
     let mut open: Vec<CallId> = Vec::new();
     let mut all = BTreeSet::new();
     for message in messages {
@@ -85,7 +85,7 @@ pub fn calls_and_results_pair(messages: &[Message]) {
 }
 
 /// There were no more generations than the budget allows, and no generation passed its token limit.
-pub fn generations_are_bounded(events: &[RunEvent], most: u32, most_tokens: u64) {
+pub(crate) fn generations_are_bounded(events: &[RunEvent], most: u32, most_tokens: u64) {
     let report = report(events);
     assert!(report.generations <= most, "{} generations, at most {most}", report.generations);
     for event in events {

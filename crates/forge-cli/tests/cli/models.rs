@@ -1,5 +1,4 @@
 //! `forge models`, as a user runs it.
-#![expect(clippy::unwrap_used, reason = "a test may stop at a surprise")]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,14 +1,11 @@
 //! The main job on a real llama.cpp server with a real small model: what the guardrails guarantee, not what a model
 //! happens to say. Runs where `FORGE_REAL_MODEL` is set; `scripts/test real-model` sets it.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may stop at a surprise")]
-
-mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use crate::support::guarantees;
 use forge_runner::{RunEvent, RunOutcome};
-use support::guarantees;
 
 /// The generations that `examples/log-triage/workflow.toml` allows.
 const ITERATIONS: u32 = 16;
