@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use sha2::Digest as _;
 
-/// A SHA-256 checksum. Compared in constant form: 32 bytes, shown as 64 lower-case hexadecimal digits.
+/// A SHA-256 checksum, shown as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Sha256([u8; 32]);

