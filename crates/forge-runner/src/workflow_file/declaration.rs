@@ -10,9 +10,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::Diagnostic;
+use super::keys::{BUDGETS, FILE, GENERATION, PREREQUISITE, TOOL};
 use super::places::{Places, PrerequisitePlace};
 use super::prompt;
-use super::schema_of_file::{BUDGETS, FILE, GENERATION, PREREQUISITE, TOOL};
 use super::table::{At, Problems, Table};
 use super::tool_table::{Surroundings, Tolerance, ToolReader, unknown_parameters};
 use super::variables::Variables;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::WorkflowFile;
-use super::schema_of_file::ALL;
+use super::keys::ALL;
 use crate::ALWAYS_PASSED;
 
 const GUIDE: &str = include_str!("../../../../docs/workflow-files.md");

@@ -3,12 +3,12 @@
 mod declaration;
 mod diagnostic;
 mod json;
+mod keys;
 mod nearest;
 mod places;
 mod program;
 mod prompt;
 mod quantity;
-mod schema_of_file;
 mod source;
 mod syntax;
 mod table;

@@ -5,8 +5,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::Diagnostic;
+use super::keys::{Keys, home_of};
 use super::nearest::{list, nearest};
-use super::schema_of_file::{Keys, home_of};
 
 /// A value and where it stands in the file.
 #[derive(Clone, Debug)]

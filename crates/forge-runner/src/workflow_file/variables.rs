@@ -5,8 +5,8 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::diagnostic::Diagnostic;
+use super::keys::VARIABLE;
 use super::nearest::{list, nearest};
-use super::schema_of_file::VARIABLE;
 use super::table::{Problems, Table};
 use crate::command::is_placeholder_name;
 
