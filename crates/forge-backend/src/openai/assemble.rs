@@ -259,11 +259,21 @@ impl OpenCall {
         if repeated_whole {
             return String::new();
         }
-        let from_start = !self.progress.is_whole() && self.arguments.trim_start().starts_with('{');
-        let new = arguments.strip_prefix(self.arguments.as_str()).filter(|_| from_start).unwrap_or(arguments);
+        let new = self.without_what_came(arguments).unwrap_or(arguments);
         self.progress.push(new);
         self.arguments.push_str(new);
         new.to_owned()
+    }
+
+    /// What is new in arguments that are sent again from their start; none where they aren't.
+    ///
+    /// An object can begin with the text it is nested in (`{"a":` and then `{"a":1}}`): what makes the whole an object
+    /// decides.
+    fn without_what_came<'a>(&self, arguments: &'a str) -> Option<&'a str> {
+        let open = !self.progress.is_whole() && self.arguments.trim_start().starts_with('{');
+        let new = arguments.strip_prefix(self.arguments.as_str()).filter(|_| open)?;
+        let nested = self.progress.with(arguments).is_whole() && !self.progress.with(new).is_whole();
+        (!nested).then_some(new)
     }
 
     /// Whether the text is the same object as the arguments so far, which are whole.

@@ -9,6 +9,8 @@ pub(super) struct ObjectProgress {
     in_string: bool,
     escaped: bool,
     whole: bool,
+    /// Something was closed that wasn't open.
+    overshot: bool,
 }
 
 impl ObjectProgress {
@@ -19,9 +21,15 @@ impl ObjectProgress {
         }
     }
 
-    /// Whether everything that was opened is closed, and something was.
+    /// Whether everything that was opened is closed, and something was, and nothing else.
     pub(super) fn is_whole(self) -> bool {
-        self.whole
+        self.whole && !self.overshot
+    }
+
+    /// How far it would have come with another piece.
+    pub(super) fn with(mut self, piece: &str) -> Self {
+        self.push(piece);
+        self
     }
 
     fn take(&mut self, byte: u8) {
@@ -41,6 +49,7 @@ impl ObjectProgress {
                 self.whole = false;
             }
             b'}' | b']' => {
+                self.overshot |= self.depth == 0;
                 self.depth = self.depth.saturating_sub(1);
                 self.whole = self.depth == 0;
             }
@@ -66,6 +75,7 @@ mod tests {
             (r#"{"a":"\"}"#, false),
             (r#"{"a":"\\"}"#, true),
             ("{}\n", true),
+            ("{}}", false),
         ] {
             let mut progress = ObjectProgress::default();
             text.chars().for_each(|char| progress.push(char.encode_utf8(&mut [0; 4])));

@@ -1,6 +1,7 @@
 //! What servers make of a good answer, and where it stops being one.
 
 use forge_backend::{Backend, BackendError, ModelEvent, collect};
+use forge_core::FinishReason;
 use rstest::rstest;
 
 use super::support::{
@@ -90,8 +91,25 @@ async fn the_usage_after_the_finish_counts() {
     let usage = response.usage;
     assert_eq!(
         (response.finish, usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens),
-        (forge_core::FinishReason::Length, Some(165), Some(29), Some(3))
+        (FinishReason::Length, Some(165), Some(29), Some(3))
     );
+}
+
+#[rstest]
+#[case::whole(include_str!("../fixtures/llama_cpp_native_call.sse"), r#"{"city": "Paris"}"#, FinishReason::ToolCalls, 21)]
+#[case::cut(include_str!("../fixtures/llama_cpp_cut_call.sse"), "{", FinishReason::Length, 12)]
+#[tokio::test]
+async fn a_native_call_recorded_from_llama_cpp_is_read(
+    #[case] recorded: &str,
+    #[case] arguments: &str,
+    #[case] finish: FinishReason,
+    #[case] tokens: u64,
+) {
+    let server = ScriptedServer::always(raw(recorded)).await;
+    let response = respond(&server.backend(), request()).await.unwrap();
+    let [call] = &response.calls[..] else { panic!("{response:?}") };
+    assert_eq!((call.name.as_str(), call.arguments.as_str()), ("get_weather", arguments));
+    assert_eq!((response.finish, response.usage.completion_tokens), (finish, Some(tokens)));
 }
 
 #[tokio::test]

@@ -74,6 +74,9 @@ fn joined(events: &[ModelEvent]) -> Vec<String> {
     r#"{"index":0,"function":{"name":"get_row","arguments":"{"}}"#,
     r#"{"index":0,"function":{"arguments":"{\"row\":\""}}"#,
     r#"{"index":0,"function":{"arguments":"{\"row\":\"{\"}"}}"#], &[r#"- get_row {"row":"{"}"#])]
+#[case::an_object_nested_in_its_own_beginning(&[
+    r#"{"index":0,"function":{"name":"get_row","arguments":"{\"a\":"}}"#,
+    r#"{"index":0,"function":{"arguments":"{\"a\":1}}"}}"#], &[r#"- get_row {"a":{"a":1}}"#])]
 #[case::fragments_that_repeat_by_chance(&[
     r#"{"index":0,"function":{"name":"get_row","arguments":"{\"row\":\"a"}}"#,
     r#"{"index":0,"function":{"arguments":"a"}}"#,
