@@ -7,7 +7,7 @@ use forge_core::{
     BlockReason, BlockedCall, Constraint, Dialect, Fault, Message, Nudge, Outcome, Repair, ToolCall, ToolName,
     UserOrigin,
 };
-use forge_runner::{Observer, RunEvent, RunOutcome, RunReport};
+use forge_runner::{Observer, RunEvent, RunOutcome, RunReport, WorkflowFileError};
 use indicatif::{ProgressBar, ProgressStyle};
 
 pub(crate) const BOLD: Style = Style::new().bold();
@@ -227,6 +227,11 @@ fn names(tools: &[ToolName]) -> String {
 /// Says what went wrong, on the standard error.
 pub(crate) fn error(error: &dyn std::fmt::Display) {
     anstream::eprintln!("{style}error:{style:#} {error:#}", style = BAD.bold());
+}
+
+/// Shows every problem of a workflow file at its place in the file.
+pub(crate) fn workflow_error(error: &WorkflowFileError) {
+    anstream::eprintln!("{}", error.render(true));
 }
 
 /// One line of at most [`BRIEF`] characters that says how much more there is.

@@ -16,7 +16,6 @@ mod guardrails;
 mod interrupt;
 mod legality;
 mod message;
-mod nearest;
 mod nudges;
 mod reading;
 mod repetition;

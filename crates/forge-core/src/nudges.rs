@@ -1,12 +1,12 @@
 //! What the engine says to the model: from a fault or a result to a rendered text.
 
+use forge_parse::nearest;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::example::example_call;
 use crate::excerpt::{around, brief};
 use crate::legality::Legality;
-use crate::nearest::nearest;
 use crate::templates::Text;
 use crate::{
     BlockReason, CallId, Fault, FieldFault, FieldProblem, HintMode, Nudge, NudgeKind, TemplateError, ToolName, Workflow,
@@ -180,7 +180,8 @@ impl<'a> Voice<'a> {
             #[serde(flatten)]
             guide: Guide<'a>,
         }
-        let nearest = nearest(name, self.workflow.toolset().names());
+        let near = nearest(name, self.workflow.toolset().names().map(ToolName::as_str));
+        let nearest = near.and_then(|near| self.workflow.tool(near)).map(|spec| &spec.name);
         let mut guide = self.guide(last);
         if let Some(tool) = nearest.filter(|_| last) {
             guide.example = Some(self.example(tool));

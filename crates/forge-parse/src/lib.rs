@@ -62,6 +62,7 @@ pub use options::{ParserOptions, ToolChoice, asks_for_data};
 pub use parsed::{Attempt, CallSource, Outcome, Parsed};
 pub use parser::{Parser, parse};
 pub use response::{RawResponse, ResponseReader, StructuredCall, read_response};
+pub use schema::nearest;
 pub use spec::{SpecError, ToolSpec};
 pub use think::{ThinkWrapper, WRAPPERS};
 pub use toolset::{End, Resolution, SchemaWarning, Toolset, ToolsetCache};

@@ -168,7 +168,7 @@ async fn triage(
     let loaded = match WorkflowFile::load(&workflow, &Default::default()) {
         Ok(loaded) => loaded,
         Err(error) => {
-            terminal::error(&error);
+            terminal::workflow_error(&error);
             return Ok(Exit::BadWorkflow);
         }
     };

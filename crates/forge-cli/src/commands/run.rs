@@ -99,7 +99,7 @@ pub(crate) async fn run(args: RunArgs) -> anyhow::Result<Exit> {
     let loaded = match WorkflowFile::load(&args.file, &variables) {
         Ok(loaded) => loaded,
         Err(error) => {
-            terminal::error(&error);
+            terminal::workflow_error(&error);
             return Ok(Exit::BadWorkflow);
         }
     };

@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use forge_parse::Toolset;
 use forge_parse::schema::check_schema;
+use forge_parse::{Toolset, nearest};
 use serde_json::Value;
 
 use super::reachability::{Rules, never_legal, prerequisite_cycles};
@@ -10,7 +10,6 @@ use super::{
     ConstraintMode, HintMode, InvalidWorkflow, Prerequisite, Respond, Risk, StepOrder, TextPolicy, ToolReference,
     Workflow, WorkflowError,
 };
-use crate::nearest::nearest;
 use crate::{Budgets, Templates, ToolName, ToolSpec, check_template};
 
 /// The longest name that all known model servers take.
@@ -361,7 +360,7 @@ impl WorkflowBuilder {
         problems.push(WorkflowError::UnknownTool {
             place,
             name: name.as_str().to_owned(),
-            nearest: nearest(name, self.tools.iter().map(|tool| &tool.name)).cloned(),
+            nearest: nearest(name, self.tools.iter().map(|tool| tool.name.as_str())).map(ToolName::from),
             offered: self.tools.iter().map(|tool| tool.name.clone()).collect(),
         });
     }

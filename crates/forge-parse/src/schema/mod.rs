@@ -15,5 +15,6 @@ pub use compile::{SchemaProblem, check_schema};
 pub(crate) use coerce::{coerce, may_be_misspelt};
 pub(crate) use compile::CompiledSchema;
 pub(crate) use faults::field_faults;
+pub use keys::nearest;
 pub(crate) use keys::{folded, similarity};
 pub(crate) use leak::may_leak;

@@ -2,11 +2,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use forge_core::{InvalidWorkflow, TemplateError, ToolName, WorkflowError, WorkflowField};
+use forge_parse::nearest;
 use serde_json::Value;
 
 use super::diagnostic::Diagnostic;
 use super::json::Json;
-use super::nearest::{list, nearest};
+use super::prose::list;
 
 /// Where the parts of a declaration stand in the file: what turns the engine's problems into diagnostics.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 use std::path::{Path, PathBuf};
 
-use super::nearest::nearest;
+use forge_parse::nearest;
 
 /// Programs that run the script their first argument names.
 const INTERPRETERS: &[&str] =

@@ -1,9 +1,10 @@
 use std::ops::Range;
 
 use forge_core::{TemplateError, render_prompt};
+use forge_parse::nearest;
 
 use super::diagnostic::Diagnostic;
-use super::nearest::{list, nearest};
+use super::prose::list;
 use super::source::content_start;
 use super::table::At;
 use super::variables::Variables;

@@ -1,12 +1,13 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
+use forge_parse::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::Diagnostic;
 use super::keys::{Keys, home_of};
-use super::nearest::{list, nearest};
+use super::prose::list;
 
 /// A value and where it stands in the file.
 #[derive(Clone, Debug)]

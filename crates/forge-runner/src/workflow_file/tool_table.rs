@@ -3,14 +3,15 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use forge_core::{Risk, ToolSpec};
+use forge_parse::nearest;
 use serde_json::{Value, json};
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::diagnostic::Diagnostic;
 use super::json::Json;
-use super::nearest::{list, nearest};
 use super::program::{find_program, missing_script};
+use super::prose::list;
 use super::quantity;
 use super::source::inside_string;
 use super::table::{At, Table};

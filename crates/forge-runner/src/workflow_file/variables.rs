@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use forge_parse::nearest;
 use toml::Spanned;
 use toml::de::DeValue;
 
 use super::diagnostic::Diagnostic;
 use super::keys::VARIABLE;
-use super::nearest::{list, nearest};
+use super::prose::list;
 use super::table::{Problems, Table};
 use crate::command::is_placeholder_name;
 
