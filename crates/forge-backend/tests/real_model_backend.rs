@@ -1,9 +1,12 @@
-//! The adapter against a real llama.cpp server with a real model. Runs only where `FORGE_TEST_BACKEND_URL` names one
-//! with a single slot that nobody else uses; what a model happens to say is not asserted, only what is guaranteed.
+//! The adapter against a real llama.cpp server with a real model. Runs where `FORGE_REAL_MODEL` is set, on
+//! a server that each test starts, or where `FORGE_TEST_BACKEND_URL` names one with a single slot that nobody else uses.
+//! What a model happens to say is not asserted, only what is guaranteed.
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test may fail at any step")]
 
 use std::time::Duration;
 
+use forge_backend::managed::{ManagedServer, ServerSpec, find_or_fetch_runtime};
+use forge_backend::models::{CacheDirs, Catalog, Fetcher, Silent, Use};
 use forge_backend::{
     Backend, BackendError, ModelEvent, ModelRequest, OpenAiCompatible, OpenAiConfig, RetryPolicy, Retrying, Sampling,
     collect,
@@ -15,14 +18,27 @@ use serde_json::{Value, json};
 /// The server's tests share one slot, so they take turns.
 static SLOT: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
-const SKIPPED: &str = "skipped: FORGE_TEST_BACKEND_URL is not set";
+/// A server for one test: the named one, or one that the test starts.
+struct Server {
+    url: String,
+    _started: Option<ManagedServer>,
+}
 
-fn url() -> Option<String> {
-    let url = std::env::var("FORGE_TEST_BACKEND_URL").ok().filter(|url| !url.is_empty());
-    if url.is_none() {
-        eprintln!("{SKIPPED}");
+async fn server() -> Option<Server> {
+    if let Some(url) = std::env::var("FORGE_TEST_BACKEND_URL").ok().filter(|url| !url.is_empty()) {
+        return Some(Server { url, _started: None });
     }
-    url
+    if std::env::var_os("FORGE_REAL_MODEL").is_none() {
+        println!("skipped: set FORGE_REAL_MODEL=1, or run scripts/test real-model");
+        return None;
+    }
+    let (catalog, dirs, fetcher) =
+        (Catalog::builtin().unwrap(), CacheDirs::from_env().unwrap(), Fetcher::from_env().unwrap());
+    let runtime = find_or_fetch_runtime(&fetcher, &catalog, &dirs, &mut Silent).await.unwrap();
+    let model = catalog.recommended(Use::Quickstart).unwrap();
+    let model = fetcher.fetch_model(model, &dirs, &mut Silent).await.unwrap();
+    let started = ManagedServer::start(ServerSpec::new(runtime, model), &dirs.logs(), |_| ()).await.unwrap();
+    Some(Server { url: started.base_url().to_string(), _started: Some(started) })
 }
 
 fn backend(url: &str) -> Retrying<OpenAiCompatible> {
@@ -62,9 +78,10 @@ async fn respond(backend: &impl Backend, request: ModelRequest) -> Response {
 }
 
 #[tokio::test]
-async fn the_server_says_what_it_is() {
-    let Some(url) = url() else { return };
+async fn real_model_the_server_says_what_it_is() {
     let _turn = SLOT.lock().await;
+    let Some(server) = server().await else { return };
+    let url = server.url.clone();
     let info = backend(&url).info().await.unwrap();
     assert_eq!(info.server, "llama.cpp");
     assert!(info.context_window.unwrap() >= 512, "{info:?}");
@@ -72,9 +89,10 @@ async fn the_server_says_what_it_is() {
 }
 
 #[tokio::test]
-async fn a_free_generation_ends_within_its_cap_and_says_what_it_cost() {
-    let Some(url) = url() else { return };
+async fn real_model_a_free_generation_ends_within_its_cap_and_says_what_it_cost() {
     let _turn = SLOT.lock().await;
+    let Some(server) = server().await else { return };
+    let url = server.url.clone();
     let mut request = request("Write about the sea, at length.", Constraint::Free);
     request.max_tokens = 24;
     let response = respond(&backend(&url), request).await;
@@ -84,9 +102,10 @@ async fn a_free_generation_ends_within_its_cap_and_says_what_it_cost() {
 }
 
 #[tokio::test]
-async fn a_required_call_is_accepted_by_the_server() {
-    let Some(url) = url() else { return };
+async fn real_model_a_required_call_is_accepted_by_the_server() {
     let _turn = SLOT.lock().await;
+    let Some(server) = server().await else { return };
+    let url = server.url.clone();
     let response = respond(&backend(&url), request("How is the weather in Oslo?", Constraint::CallRequired)).await;
     assert!(response.usage.completion_tokens.unwrap() > 0, "{response:?}");
 }
@@ -106,9 +125,10 @@ fn assert_legal_call(response: &Response, legal: &[&str]) {
 }
 
 #[tokio::test]
-async fn only_some_tools_always_gives_a_well_formed_legal_call() {
-    let Some(url) = url() else { return };
+async fn real_model_only_some_tools_always_gives_a_well_formed_legal_call() {
     let _turn = SLOT.lock().await;
+    let Some(server) = server().await else { return };
+    let url = server.url.clone();
     let backend = backend(&url);
     // The last two inputs ask for something else than what is legal.
     for (input, legal) in [
@@ -124,9 +144,10 @@ async fn only_some_tools_always_gives_a_well_formed_legal_call() {
 }
 
 #[tokio::test]
-async fn a_schema_its_grammars_can_not_express_still_gives_a_legal_call() {
-    let Some(url) = url() else { return };
+async fn real_model_a_schema_its_grammars_can_not_express_still_gives_a_legal_call() {
     let _turn = SLOT.lock().await;
+    let Some(server) = server().await else { return };
+    let url = server.url.clone();
     let mut request = request("Invite ann@example.org.", Constraint::Only(vec!["invite".into()]));
     let who = json!({"type": "string", "format": "email", "pattern": "^(?!-)[a-z]+@[a-z.]+$", "maxLength": 20_000});
     let parameters = json!({"type": "object", "properties": {"who": who}, "required": ["who"]});
@@ -137,9 +158,10 @@ async fn a_schema_its_grammars_can_not_express_still_gives_a_legal_call() {
 }
 
 #[tokio::test]
-async fn a_constraint_leaves_the_prompt_and_so_the_cache_as_they_are() {
-    let Some(url) = url() else { return };
+async fn real_model_a_constraint_leaves_the_prompt_and_so_the_cache_as_they_are() {
     let _turn = SLOT.lock().await;
+    let Some(server) = server().await else { return };
+    let url = server.url.clone();
     let backend = backend(&url);
     let mut free = request("How is the weather in Bergen?", Constraint::Free);
     free.max_tokens = 1;
@@ -151,9 +173,10 @@ async fn a_constraint_leaves_the_prompt_and_so_the_cache_as_they_are() {
 }
 
 #[tokio::test]
-async fn a_whole_exchange_of_call_and_result_is_replayed() {
-    let Some(url) = url() else { return };
+async fn real_model_a_whole_exchange_of_call_and_result_is_replayed() {
     let _turn = SLOT.lock().await;
+    let Some(server) = server().await else { return };
+    let url = server.url.clone();
     let call = forge_core::ToolCall {
         id: forge_core::CallId::new("call_1"),
         name: "get_weather".into(),
@@ -177,9 +200,10 @@ async fn a_whole_exchange_of_call_and_result_is_replayed() {
 }
 
 #[tokio::test]
-async fn an_overflow_is_recognised_with_its_numbers() {
-    let Some(url) = url() else { return };
+async fn real_model_an_overflow_is_recognised_with_its_numbers() {
     let _turn = SLOT.lock().await;
+    let Some(server) = server().await else { return };
+    let url = server.url.clone();
     let backend = backend(&url);
     let window = backend.info().await.unwrap().context_window.unwrap();
     let words = "word ".repeat(usize::try_from(window).unwrap() + 100);
@@ -192,9 +216,10 @@ async fn an_overflow_is_recognised_with_its_numbers() {
 }
 
 #[tokio::test]
-async fn a_dropped_stream_frees_the_slot() {
-    let Some(url) = url() else { return };
+async fn real_model_a_dropped_stream_frees_the_slot() {
     let _turn = SLOT.lock().await;
+    let Some(server) = server().await else { return };
+    let url = server.url.clone();
     let backend = backend(&url);
     let mut long = request("Count from one to five thousand, in words.", Constraint::Free);
     long.max_tokens = 4_000;
