@@ -258,14 +258,15 @@ impl Reader<'_> {
 
     /// A Python call of an offered tool; in a list that is the whole message, of any.
     fn python(&self, text: &str, in_list: bool) -> Piece {
-        if !self.may_be_python(text) {
+        if !self.may_be_python(text, in_list && self.whole_message) {
             return Piece::Nothing;
         }
         match pythonic::call(text, &Dialect::named("pythonic"), &self.place) {
             pythonic::Call::More => Piece::More,
             pythonic::Call::Read(len, attempt) => {
                 let offered = self.offered(std::slice::from_ref(&attempt));
-                if offered || (in_list && self.whole_message && text.contains('=')) {
+                let keywords = text.get(..len).is_some_and(|call| call.contains('='));
+                if offered || (in_list && self.whole_message && keywords) {
                     Piece::Calls(len, vec![attempt])
                 } else {
                     Piece::Nothing
@@ -280,12 +281,12 @@ impl Reader<'_> {
     }
 
     /// Whether a word may become the name of a Python call: no sentence is held back for it.
-    fn may_be_python(&self, text: &str) -> bool {
+    fn may_be_python(&self, text: &str, any: bool) -> bool {
         let end = text.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-')));
         let Some(end) = end else {
-            return ["print", "default_api.", "functions."]
-                .iter()
-                .any(|word| word.starts_with(text) || text.starts_with(word))
+            let known = ["print", "default_api.", "functions."];
+            return any
+                || known.iter().any(|word| word.starts_with(text) || text.starts_with(word))
                 || self.toolset.names().any(|name| name.starts_with(text));
         };
         text.get(end..)
@@ -331,7 +332,9 @@ impl Reader<'_> {
         }
         let python = info == "tool_code" || (self.whole_message && (any || PYTHON_FENCES.contains(&info)));
         if python && first.is_some_and(|c| c.is_alphabetic() || matches!(c, '_' | '[')) {
-            return Some(FenceKind::Calls(Fenced::Block)).filter(|_| self.may_be_python(content) || first == Some('['));
+            let kind = if info == "tool_code" { Fenced::ToolCode } else { Fenced::Block };
+            let calls = first == Some('[') || self.may_be_python(content, false);
+            return calls.then_some(FenceKind::Calls(kind));
         }
         if self.whole_message && first == Some('<') && (any || MARKUP_FENCES.contains(&info)) {
             return match lookup(content, self.more()) {
@@ -345,12 +348,17 @@ impl Reader<'_> {
         (first.is_none() && known && self.more()).then_some(FenceKind::Undecided)
     }
 
+    fn only_calls(&self, content: &str) -> Option<Vec<Attempt>> {
+        match self.group(content) {
+            Block::Calls(_, calls) => Some(calls),
+            Block::More | Block::Nothing | Block::Text(_) => None,
+        }
+    }
+
     fn fenced(&self, content: &str, kind: Fenced) -> Option<Vec<Attempt>> {
         match kind {
-            Fenced::Block => match (Reader { whole_message: self.whole_message, ..*self }).group(content) {
-                Block::Calls(_, calls) => Some(calls),
-                Block::More | Block::Nothing | Block::Text(_) => None,
-            },
+            Fenced::Block => self.only_calls(content),
+            Fenced::ToolCode => Reader { whole_message: true, ..*self }.only_calls(content),
             Fenced::Marked => {
                 let part = parse_part(self.toolset, content, self.place.finish.unwrap_or_default());
                 let only_calls = !part.attempts.is_empty() && part.text.trim().is_empty();
@@ -369,6 +377,8 @@ enum FenceKind {
 enum Fenced {
     /// Calls without markers.
     Block,
+    /// Python calls in a fence that says so, wherever it stands.
+    ToolCode,
     /// Calls in a marker dialect.
     Marked,
 }

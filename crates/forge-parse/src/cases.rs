@@ -114,17 +114,21 @@ impl Case {
         self.raw.as_str().unwrap_or_default()
     }
 
+    /// The structured call whose arguments the case is about; none for a text.
+    pub fn structured(&self) -> Vec<StructuredCall<'_>> {
+        self.tool.iter().map(|tool| StructuredCall { name: tool, arguments: self.raw() }).collect()
+    }
+
+    /// The case as a backend's response, with what [`Case::structured`] gave.
+    pub fn response<'r>(&'r self, calls: &'r [StructuredCall<'r>]) -> RawResponse<'r> {
+        let text = if calls.is_empty() { self.raw() } else { "" };
+        RawResponse { text, calls, finish: self.finish(), ..RawResponse::default() }
+    }
+
     /// Reads the case in one piece.
     pub fn read(&self, toolset: &Arc<Toolset>) -> Parsed {
-        let options = self.options();
-        match &self.tool {
-            Some(tool) => {
-                let calls = [StructuredCall { name: tool, arguments: self.raw() }];
-                let response = RawResponse { calls: &calls, finish: self.finish(), ..RawResponse::default() };
-                read_response(toolset, &options, &response)
-            }
-            None => self.read_split(toolset, &[]),
-        }
+        let calls = self.structured();
+        read_response(toolset, &self.options(), &self.response(&calls))
     }
 
     /// Reads a text cut into pieces at these byte offsets, which must be in order and between characters.

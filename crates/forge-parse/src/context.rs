@@ -27,6 +27,8 @@ pub(crate) struct TextContext {
     after_unit: bool,
     /// Whether something else than white space stands on this line.
     line_begun: bool,
+    /// Whether a marker was shown as text: what closes it is text as well.
+    marker_shown: bool,
     /// The element of a document that is open: what it holds is shown.
     document: Option<String>,
 }
@@ -76,6 +78,7 @@ impl TextContext {
     pub(crate) fn unit_taken(&mut self) {
         self.after_unit = true;
         self.code = None;
+        self.marker_shown = false;
     }
 
     /// The text just before, as far as it is remembered.
@@ -101,6 +104,16 @@ impl TextContext {
             || self.quoted_line
             || self.before().ends_with(['"', '\u{201c}', '\u{2018}', '\u{ab}', '\u{201e}', '\''])
             || self.in_dialogue()
+    }
+
+    /// Notes that a marker which opens a call is shown as text.
+    pub(crate) fn show_marker(&mut self) {
+        self.marker_shown |= self.fence.is_none() && self.code.is_none() && !self.quoted_line;
+    }
+
+    /// Whether a closing marker here belongs to an opening one that was shown.
+    pub(crate) fn closes_shown(&self) -> bool {
+        self.marker_shown
     }
 
     /// Whether the place is within a sentence: words stand before on this line, and none of them ended one.

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -108,6 +110,55 @@ impl Fault {
             Self::MalformedArguments { tool, .. } | Self::InvalidArguments { tool, .. } => Some(tool),
             Self::Truncated { tool, .. } => tool.as_ref(),
             Self::UnknownTool { .. } | Self::Unreadable { .. } | Self::RepeatedText { .. } => None,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    /// One sentence without its full stop, for a log or a terminal.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownTool { name, nearest } => {
+                write!(f, "no tool is called {name:?}")?;
+                match nearest.first() {
+                    Some(nearest) => write!(f, "; the nearest is `{nearest}`"),
+                    None => Ok(()),
+                }
+            }
+            Self::MalformedArguments { tool, problem, offset, .. } => {
+                write!(f, "the arguments of `{tool}` can't be read: {problem} (at byte {offset})")
+            }
+            Self::InvalidArguments { tool, fields, .. } => {
+                write!(f, "the arguments of `{tool}` are wrong")?;
+                for (index, field) in fields.iter().enumerate() {
+                    write!(f, "{} {field}", if index == 0 { ":" } else { ";" })?;
+                }
+                Ok(())
+            }
+            Self::Truncated { tool: Some(tool), .. } => write!(f, "a call of `{tool}` was cut off before its end"),
+            Self::Truncated { tool: None, .. } => f.write_str("a call was cut off before its end"),
+            Self::Unreadable { problem, .. } => f.write_str(problem),
+            Self::RepeatedText { unit, count } => write!(f, "the text ends in {unit:?}, {count} times in a row"),
+        }
+    }
+}
+
+impl fmt::Display for FieldFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = if self.path.is_empty() { "the whole" } else { &self.path };
+        match (self.problem, &self.found) {
+            (FieldProblem::Missing, _) => write!(f, "`{path}` is missing ({})", self.allowed)?,
+            (FieldProblem::Unknown, _) => write!(f, "`{path}` is no parameter")?,
+            (FieldProblem::WrongType | FieldProblem::NotAllowed | FieldProblem::Rule, Some(found)) => {
+                write!(f, "`{path}` can't be {found} ({} is allowed)", self.allowed)?;
+            }
+            (FieldProblem::WrongType | FieldProblem::NotAllowed | FieldProblem::Rule, None) => {
+                write!(f, "`{path}` breaks a rule ({} is allowed)", self.allowed)?;
+            }
+        }
+        match &self.nearest {
+            Some(nearest) => write!(f, ", perhaps `{nearest}` was meant"),
+            None => Ok(()),
         }
     }
 }

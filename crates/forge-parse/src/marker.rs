@@ -38,7 +38,7 @@ pub(crate) enum Lookup {
 }
 
 const TAGS: &[&str] = &["<function=", "<function name=", "<invoke name=", "<|dsml|invoke name="];
-const SEPARATORS: &[&str] = &["[ARGS]", "<|tool_call_argument_begin|>", "<|tool_sep|>", "<tool_sep>"];
+const SEPARATORS: &[&str] = &["[ARGS]", "[CALL_ID]", "<|tool_call_argument_begin|>", "<|tool_sep|>", "<tool_sep>"];
 const HEADERS: &[&str] =
     &["<|start|>", "<|channel|>", "<|message|>", "<|constrain|>", "<|from|>", "<|recipient|>", "<|content|>"];
 const NOISE: &[&str] = &[
@@ -55,6 +55,8 @@ const NOISE: &[&str] = &[
     "<|end_of_turn|>",
     "<end_of_turn>",
     "<|end_of_sentence|>",
+    "<|start_response|>",
+    "<|end_response|>",
     "</s>",
 ];
 /// Closing tags of the tagged grammars, which may outlive their calls.

@@ -1,11 +1,11 @@
-//! Every case of the case file that this crate reads, whole and cut at every place.
+//! Every case of the case files that this crate reads, whole and cut at every place.
 
 use forge_parse::cases::Case;
 use forge_parse::{Fault, Parsed, Toolset};
 
 fn cases() -> Result<Vec<Case>, serde_json::Error> {
-    let lines = include_str!("fixtures/cases.jsonl").lines();
-    let cases: Result<Vec<Case>, _> = lines.map(serde_json::from_str).collect();
+    let files = [include_str!("fixtures/cases.jsonl"), include_str!("fixtures/notations.jsonl")];
+    let cases: Result<Vec<Case>, _> = files.iter().flat_map(|file| file.lines()).map(serde_json::from_str).collect();
     cases.map(|cases| cases.into_iter().filter(Case::is_readable).collect())
 }
 

@@ -5,7 +5,7 @@ mod reference;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{models, quickstart, run};
+use crate::commands::{models, parse, quickstart, run};
 use crate::exit::Exit;
 
 /// Makes small self-hosted language models dependable at calling tools.
@@ -32,6 +32,7 @@ enum Command {
     Run(run::RunArgs),
     Quickstart(quickstart::QuickstartArgs),
     Models(models::ModelsArgs),
+    Parse(parse::ParseArgs),
 }
 
 /// Parses the command line and runs the command it names.
@@ -40,6 +41,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         Command::Run(args) => block_on(run::run(args)),
         Command::Quickstart(args) => block_on(quickstart::run(args)),
         Command::Models(args) => block_on(models::run(args)),
+        Command::Parse(args) => parse::run(&args),
     }
 }
 

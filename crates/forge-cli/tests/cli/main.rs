@@ -9,6 +9,7 @@
 
 mod architecture;
 mod models;
+mod parse;
 mod real_model;
 mod run;
 mod support;

@@ -1,10 +1,10 @@
 //! Messages with a header that names channel and recipient, with their tokens or with the tokens stripped.
 
-use super::{Attempt, Item, Place, named, up_to_marker};
+use super::{Attempt, Item, Place, named, nameless, up_to_marker};
 use crate::call_object::{CallObject, read_object};
 use crate::dialect::Engine;
 use crate::extent::{Extent, object_extent};
-use crate::{Dialect, End, Fault};
+use crate::{Dialect, End};
 
 /// What a message's header leads to.
 #[derive(Debug)]
@@ -106,8 +106,8 @@ fn preamble(text: &str, start: usize, place: &Place<'_>) -> Message {
     if matches!(read_object(object), Ok((CallObject::Call(ref call), _)) if call.arguments.is_some()) {
         return Message::Call(at + len, super::json::attempts(object, End::Complete, place));
     }
-    let problem = "arguments without a recipient: the message names no tool".to_owned();
-    Message::Call(at + len, vec![Err(Fault::Unreadable { problem, raw: object.to_owned() })])
+    let fault = nameless(place.toolset, "the message has arguments and no recipient", object);
+    Message::Call(at + len, vec![Err(fault)])
 }
 
 const ROLE: &str = "assistant";

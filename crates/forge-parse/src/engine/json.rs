@@ -1,11 +1,13 @@
 //! An object with a name and arguments.
 
-use super::{Attempt, Item, Place, resolved, truncated};
+use super::{Attempt, Item, Place, nameless, resolved, truncated};
 use crate::call_object::{CallObject, NamedCall, name_in_part, read_object};
 use crate::dialect::Engine;
 use crate::extent::{Extent, object_extent};
 use crate::repair::RepairError;
 use crate::{Dialect, End, Fault};
+
+const NO_NAME: &str = "the object names no tool";
 
 /// Reads the object that begins the text.
 pub(crate) fn read(text: &str, place: &Place<'_>) -> Item {
@@ -44,11 +46,13 @@ pub(crate) fn calls_of(found: CallObject, raw: &str, dialect: &Dialect, place: &
             .iter()
             .flat_map(|item| match read_object(item) {
                 Ok((CallObject::Call(call), _)) => vec![read_named(call, dialect, place)],
-                Ok((CallObject::Envelope(_) | CallObject::Other, _)) => vec![Err(no_name(item))],
+                Ok((CallObject::Envelope(_) | CallObject::Other, _)) => {
+                    vec![Err(nameless(place.toolset, NO_NAME, item))]
+                }
                 Err(error) => vec![Err(unreadable(item, &error, place))],
             })
             .collect(),
-        CallObject::Other => vec![Err(no_name(raw))],
+        CallObject::Other => vec![Err(nameless(place.toolset, NO_NAME, raw))],
     }
 }
 
@@ -60,10 +64,6 @@ fn read_named(call: NamedCall, dialect: &Dialect, place: &Place<'_>) -> Attempt 
         read.repairs.extend(inner);
     }
     Ok(read)
-}
-
-fn no_name(raw: &str) -> Fault {
-    Fault::Unreadable { problem: "the object names no tool".to_owned(), raw: raw.to_owned() }
 }
 
 fn unreadable(object: &str, error: &RepairError, place: &Place<'_>) -> Fault {

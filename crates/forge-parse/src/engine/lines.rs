@@ -137,7 +137,10 @@ fn input(name: &str, text: &str, at: usize, behind: &str, place: &Place<'_>) -> 
             Extent::Unfinished { len, closed } => (len, if closed { End::Complete } else { place.end() }),
         };
         let arguments = body.get(..len).unwrap_or(body);
-        return call(start + len, place.toolset.read_call(name, arguments, DIALECT, end));
+        let Some(closed) = closing_fence(behind, body.get(len..).unwrap_or_default(), place.more()) else {
+            return Lines::More;
+        };
+        return call(start + len + closed, place.toolset.read_call(name, arguments, DIALECT, end));
     }
     let length = match end_of_text(behind, place.more()) {
         Some(length) => length,
@@ -154,6 +157,19 @@ fn input(name: &str, text: &str, at: usize, behind: &str, place: &Place<'_>) -> 
         keyless(name, &value, &DIALECT, place)
     };
     call(at + length, attempt)
+}
+
+/// The length of the fence that closes an input which a fence opened. None while it may still come.
+fn closing_fence(opened: &str, behind: &str, more: bool) -> Option<usize> {
+    if !opened.trim_start().starts_with('`') {
+        return Some(0);
+    }
+    let fence = behind.trim_start();
+    let run = fence.bytes().take_while(|byte| *byte == b'`').count();
+    if more && run == fence.len() {
+        return None;
+    }
+    Some(if run == 0 { 0 } else { behind.len() - fence.len() + run })
 }
 
 /// Where a text ends: before a line that begins anew, or with the whole. None while such a line may come.

@@ -110,3 +110,15 @@ pub(crate) fn up_to_marker<'x>(text: &'x str, place: &Place<'_>) -> Option<&'x s
     }
     (!place.more()).then_some(text)
 }
+
+/// How many tools a problem lists.
+const MAX_LISTED: usize = 10;
+
+/// The fault for arguments that name no tool: it lists the tools there are.
+pub(crate) fn nameless(toolset: &Toolset, problem: &str, raw: &str) -> Fault {
+    let mut names: Vec<_> = toolset.names().take(MAX_LISTED).map(crate::ToolName::as_str).collect();
+    if toolset.specs().len() > MAX_LISTED {
+        names.push("\u{2026}");
+    }
+    Fault::Unreadable { problem: format!("{problem} (the tools are: {})", names.join(", ")), raw: raw.to_owned() }
+}

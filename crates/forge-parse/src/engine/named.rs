@@ -80,11 +80,28 @@ fn separated(name: &str, text: &str, at: usize, place: &Place<'_>) -> Item {
     if body.starts_with('<') {
         return Item::Nothing;
     }
+    if text.get(name.len()..).is_some_and(|behind| behind.trim_start().starts_with(CALL_ID)) {
+        return behind_id(name, text, at, place);
+    }
     // `function<sep>NAME`: the first word was the type of the call.
     match read(body, place) {
         Item::Read(len, attempts) if name.eq_ignore_ascii_case("function") => Item::Read(at + len, attempts),
         Item::More => Item::More,
         Item::Read(..) | Item::Nothing => Item::Nothing,
+    }
+}
+
+const CALL_ID: &str = "[CALL_ID]";
+
+/// `NAME[CALL_ID]ID[ARGS]{…}`: the id is the server's business.
+fn behind_id(name: &str, text: &str, at: usize, place: &Place<'_>) -> Item {
+    let body = text.get(at..).unwrap_or_default();
+    let behind = body.get(name_length(body)..).unwrap_or_default();
+    match lookup(behind, place.more()) {
+        Lookup::Found(Marker::Separator, len) => separated(name, text, text.len() - behind.len() + len, place),
+        Lookup::Prefix => Item::More,
+        Lookup::Nothing if behind.is_empty() && place.more() => Item::More,
+        Lookup::Found(..) | Lookup::Nothing => Item::Nothing,
     }
 }
 

@@ -59,6 +59,9 @@ pub(crate) fn call(text: &str, dialect: &Dialect, place: &Place<'_>) -> Call {
             Some(_) | None => return Call::NotLiteral("print".to_owned()),
         }
     }
+    if let Some(tool) = name.strip_suffix(".call").filter(|tool| super::resolved(place.toolset, tool).is_some()) {
+        name = tool;
+    }
     let arguments = match cursor.arguments() {
         Ok(arguments) => arguments,
         Err(Stop::End) => return more_or_cut(name, place),

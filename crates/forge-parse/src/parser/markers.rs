@@ -13,12 +13,14 @@ use crate::tag::{TagRead, read_tag};
 impl Parser {
     /// What a marker at the place leads to; `first` is its first character.
     pub(super) fn marker(&mut self, first: char) -> Step {
-        let shown = self.context.shown();
         let (marker, len) = match lookup(self.rest(), self.more()) {
             Lookup::Prefix => return Step::Wait,
-            Lookup::Found(marker, len) if !shown => (marker, len),
-            Lookup::Found(..) | Lookup::Nothing => return self.plain(first),
+            Lookup::Nothing => return self.plain(first),
+            Lookup::Found(marker, len) => (marker, len),
         };
+        if self.is_shown(marker) {
+            return self.show(first, marker);
+        }
         match marker {
             Marker::ThinkOpen(wrapper) => {
                 if self.context.in_sentence() {
@@ -30,26 +32,40 @@ impl Parser {
             }
             Marker::ThinkClose => self.orphan_think_close(first, len),
             Marker::Header => self.header(len),
-            Marker::Open(_) | Marker::Tag | Marker::Close | Marker::Noise | Marker::Separator
-                if !self.reads_calls() =>
-            {
-                self.plain(first)
-            }
-            Marker::Open(row) if self.is_data(row) => self.plain(first),
-            Marker::Tag | Marker::Close | Marker::Separator
-                if self.options.data_requested || self.context.in_document() =>
-            {
-                self.plain(first)
-            }
             Marker::Open(row) => self.open(first, Some(row), len),
             Marker::Tag => self.open(first, None, 0),
             Marker::Close | Marker::Noise | Marker::Separator => self.stray(first, len),
         }
     }
 
-    /// Whether a row's marker is plain markup in an answer that was to be markup.
-    fn is_data(&self, row: usize) -> bool {
-        self.options.data_requested && DIALECTS.get(row).is_some_and(|row| !row.ends_thinking)
+    /// Whether a marker is text here: in a quotation or in code, in an answer or a document of markup, without tools,
+    /// or as the end of what was shown.
+    fn is_shown(&self, marker: Marker) -> bool {
+        let in_markup = self.options.data_requested || self.context.in_document();
+        self.context.shown()
+            || match marker {
+                Marker::ThinkOpen(_) | Marker::ThinkClose | Marker::Header => false,
+                Marker::Open(_) | Marker::Tag | Marker::Close | Marker::Separator | Marker::Noise
+                    if !self.reads_calls() =>
+                {
+                    true
+                }
+                // A special token is no markup that anybody asks for.
+                Marker::Open(row) => {
+                    self.options.data_requested && !DIALECTS.get(row).is_some_and(|row| row.ends_thinking)
+                }
+                Marker::Tag => in_markup,
+                Marker::Close | Marker::Separator => in_markup || self.context.closes_shown(),
+                Marker::Noise => false,
+            }
+    }
+
+    /// Takes a marker as text, and with it what closes it.
+    fn show(&mut self, first: char, marker: Marker) -> Step {
+        if matches!(marker, Marker::Open(_) | Marker::Tag) {
+            self.context.show_marker();
+        }
+        self.plain(first)
     }
 
     /// Takes one character as text; a tag at the start of a line may begin or end a document.
@@ -129,7 +145,7 @@ impl Parser {
             Opened::Section(len, attempts, section) => {
                 let unknown = attempts.iter().all(|attempt| matches!(attempt, Err(crate::Fault::UnknownTool { .. })));
                 if unknown && self.rest().get(marker..).is_some_and(|behind| behind.starts_with(' ')) && len < 64 {
-                    return self.plain(first);
+                    return self.show(first, Marker::Tag);
                 }
                 self.emit_attempts(len, attempts);
                 self.mode = Mode::Section(section);
@@ -143,7 +159,7 @@ impl Parser {
     fn unreadable(&mut self, first: char, marker: usize) -> Step {
         match self.is_mention(marker) {
             None => return Step::Wait,
-            Some(true) => return self.plain(first),
+            Some(true) => return self.show(first, Marker::Tag),
             Some(false) => {}
         }
         if marker == 0 {
