@@ -38,7 +38,7 @@ async fn server() -> Option<Server> {
     let model = catalog.recommended(Use::Quickstart).unwrap();
     let model = fetcher.fetch_model(model, &dirs, &mut Silent).await.unwrap();
     let started = ManagedServer::start(ServerSpec::new(runtime, model), &dirs.logs(), |_| ()).await.unwrap();
-    Some(Server { url: started.base_url().to_string(), _started: Some(started) })
+    Some(Server { url: started.base_url().as_str().trim_end_matches('/').to_owned(), _started: Some(started) })
 }
 
 fn backend(url: &str) -> Retrying<OpenAiCompatible> {
