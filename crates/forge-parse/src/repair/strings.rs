@@ -9,17 +9,16 @@ use super::quote::{Mark, Quote};
 use super::reader::Reader;
 use super::{Cut, RepairError};
 
-/// Paths are looked at no further than this many bytes, so that reading stays linear.
-const MAX_PATH: usize = 1_024;
-
 /// One string while it is read.
 struct Text<'k> {
     quote: Quote,
     around: Surroundings<'k>,
     /// A quote was found that belongs to the text.
     doubtful: bool,
-    /// Up to here backslashes are literal: inside a Windows path whose backslashes the model didn't escape.
-    literal_until: usize,
+    /// The end of the last Windows path that was looked at.
+    path_until: usize,
+    /// Whether the backslashes of that path are literal: the model didn't escape them.
+    literal_path: bool,
 }
 
 impl Reader<'_, '_> {
@@ -30,7 +29,7 @@ impl Reader<'_, '_> {
         self.cursor.at += length;
         self.out.push('"');
         let around = self.surroundings(role);
-        let mut text = Text { quote, around, doubtful: false, literal_until: 0 };
+        let mut text = Text { quote, around, doubtful: false, path_until: 0, literal_path: false };
         loop {
             self.copy_plain(quote);
             let Some(byte) = self.cursor.byte() else { return Err(unclosed(start, &text)) };
@@ -128,13 +127,13 @@ impl Reader<'_, '_> {
     }
 
     fn read_escape(&mut self, text: &mut Text<'_>) {
-        if self.cursor.at >= text.literal_until
-            && let Some(length) = unescaped_path(&self.cursor)
-        {
-            text.literal_until = self.cursor.at + length;
+        if self.cursor.at >= text.path_until && self.cursor.follows_drive_letter() {
+            let path = rest_of_path(&self.cursor);
+            text.path_until = self.cursor.at + path.len();
+            text.literal_path = is_unescaped(path);
         }
         let next = self.cursor.byte_ahead(1);
-        let literal = self.cursor.at < text.literal_until;
+        let literal = text.literal_path && self.cursor.at < text.path_until;
         match next {
             Some(b'"') if !literal || text.quote.mark == Mark::Double => self.copy_escape(2),
             Some(b'\\' | b'/') => self.copy_escape(2),
@@ -185,26 +184,25 @@ fn unicode_escape(cursor: &Cursor<'_>) -> Option<usize> {
     }
 }
 
-/// The length of the rest of a Windows path whose first backslash is at the cursor, if one of its backslashes can't
-/// be an escape. Then none of them is one: nobody escapes half of a path.
-fn unescaped_path(cursor: &Cursor<'_>) -> Option<usize> {
-    if !cursor.follows_drive_letter() {
-        return None;
-    }
-    let rest = cursor.rest();
+/// The rest of a path, from its first backslash at the cursor.
+fn rest_of_path<'t>(cursor: &Cursor<'t>) -> &'t str {
     let ends =
         |c: char| c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '`' | '|' | '<' | '>' | ';' | ',');
-    let near = rest.get(..rest.floor_char_boundary(MAX_PATH))?;
-    let path = near.get(..near.find(ends).unwrap_or(near.len()))?;
+    let rest = cursor.rest();
+    rest.get(..rest.find(ends).unwrap_or(rest.len())).unwrap_or_default()
+}
+
+/// Whether one of a path's backslashes can't be an escape. Then none of them is one: nobody escapes half of a path.
+fn is_unescaped(path: &str) -> bool {
     let mut steps = path.split('\\').skip(1).peekable();
     let mut unescaped = false;
     while let Some(step) = steps.next() {
         match step.chars().next() {
             // Two backslashes in a row: this path is escaped.
-            None if steps.peek().is_some() => return None,
+            None if steps.peek().is_some() => return false,
             None | Some('b' | 'f' | 'n' | 'r' | 't' | 'u' | '/') => {}
             Some(_) => unescaped = true,
         }
     }
-    unescaped.then_some(path.len())
+    unescaped
 }

@@ -1,17 +1,19 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::Toolset;
-use super::hash::{content_hash, same_specs};
+use super::hash::ContentHasher;
 use crate::ToolSpec;
 
 /// Compiled tools by their content: agents send the same tools with every request.
 ///
+/// The hash has 128 bits under a key of this cache, so that no client can find two lists of tools with the same one.
 /// Holds a bounded number of toolsets; the one unused for longest is dropped first.
 #[derive(Debug)]
 pub struct ToolsetCache {
     /// Most recently used last.
-    toolsets: Mutex<Vec<Arc<Toolset>>>,
+    entries: Mutex<Vec<Entry>>,
     capacity: usize,
+    hasher: ContentHasher,
 }
 
 impl Default for ToolsetCache {
@@ -26,23 +28,23 @@ impl ToolsetCache {
 
     /// A cache for up to `capacity` toolsets; at least one.
     pub fn new(capacity: usize) -> Self {
-        Self { toolsets: Mutex::new(Vec::new()), capacity: capacity.max(1) }
+        Self { entries: Mutex::new(Vec::new()), capacity: capacity.max(1), hasher: ContentHasher::with_random_key() }
     }
 
     /// The compiled form of these tools, compiled now if it isn't known.
     pub fn get_or_compile(&self, specs: &[ToolSpec]) -> Arc<Toolset> {
-        let hash = content_hash(specs);
-        if let Some(known) = self.find(hash, specs) {
+        let hash = self.hasher.hash(specs);
+        if let Some(known) = self.find(hash) {
             return known;
         }
         // Compiled outside the lock: others need not wait for it.
-        let compiled = Arc::new(Toolset::compile_hashed(specs.to_vec(), hash));
-        let mut toolsets = self.lock();
-        if toolsets.len() >= self.capacity {
-            toolsets.remove(0);
+        let toolset = Toolset::compile(specs.to_vec());
+        let mut entries = self.lock();
+        if entries.len() >= self.capacity {
+            entries.remove(0);
         }
-        toolsets.push(Arc::clone(&compiled));
-        compiled
+        entries.push(Entry { hash, toolset: Arc::clone(&toolset) });
+        toolset
     }
 
     /// How many toolsets are held.
@@ -55,15 +57,22 @@ impl ToolsetCache {
         self.lock().is_empty()
     }
 
-    fn find(&self, hash: u128, specs: &[ToolSpec]) -> Option<Arc<Toolset>> {
-        let mut toolsets = self.lock();
-        let place = toolsets.iter().rposition(|known| known.content_hash == hash && same_specs(&known.specs, specs))?;
-        let known = toolsets.remove(place);
-        toolsets.push(Arc::clone(&known));
-        Some(known)
+    fn find(&self, hash: u128) -> Option<Arc<Toolset>> {
+        let mut entries = self.lock();
+        let place = entries.iter().rposition(|entry| entry.hash == hash)?;
+        let entry = entries.remove(place);
+        let toolset = Arc::clone(&entry.toolset);
+        entries.push(entry);
+        Some(toolset)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Arc<Toolset>>> {
-        self.toolsets.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+#[derive(Debug)]
+struct Entry {
+    hash: u128,
+    toolset: Arc<Toolset>,
 }

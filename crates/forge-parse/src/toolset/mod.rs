@@ -55,11 +55,7 @@ impl Toolset {
     /// itself, switches validation off for its tool and leaves one [warning](Toolset::warnings). Of several tools
     /// with one name the first counts.
     pub fn compile(specs: Vec<ToolSpec>) -> Arc<Self> {
-        let content_hash = hash::content_hash(&specs);
-        Arc::new(Self::compile_hashed(specs, content_hash))
-    }
-
-    fn compile_hashed(specs: Vec<ToolSpec>, content_hash: u128) -> Self {
+        let content_hash = hash::ContentHasher::FIXED.hash(&specs);
         let mut schemas = Vec::with_capacity(specs.len());
         let mut by_name = HashMap::with_capacity(specs.len());
         let mut by_folded = HashMap::with_capacity(specs.len());
@@ -78,7 +74,7 @@ impl Toolset {
             by_name.insert(spec.name.clone(), index);
             by_folded.entry(resolve::folded_name(&spec.name)).and_modify(|place| *place = None).or_insert(Some(index));
         }
-        Self { specs, schemas, by_name, by_folded, warnings, content_hash }
+        Arc::new(Self { specs, schemas, by_name, by_folded, warnings, content_hash })
     }
 
     /// The tools as they were offered.
