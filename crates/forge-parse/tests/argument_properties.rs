@@ -372,6 +372,7 @@ fn long_texts_of_any_pattern_are_read() {
         "{\"a\": 1",
         "{\"a\": \"C:\\",
         "{\\\"a\\\": ",
+        "{\"a\": \\\"x",
     ] {
         for piece in PIECES.iter().chain(&[
             "{\"a\":",

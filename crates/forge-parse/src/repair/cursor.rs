@@ -1,3 +1,6 @@
+/// More backslashes than this before a quote or a letter are no slip. Counting must not take quadratic time.
+pub(super) const MAX_BACKSLASHES: usize = 8;
+
 /// A place in a text, and what can be seen from it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'t> {
@@ -56,7 +59,11 @@ impl<'t> Cursor<'t> {
     pub(super) fn space(&self) -> Option<usize> {
         match self.byte()? {
             b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c => Some(1),
-            b'\\' => matches!(self.byte_ahead(1), Some(b'n' | b'r' | b't')).then_some(2),
+            b'\\' => {
+                let backslashes = self.backslashes();
+                let letter = matches!(self.byte_ahead(backslashes), Some(b'n' | b'r' | b't'));
+                (letter && backslashes <= MAX_BACKSLASHES).then_some(backslashes + 1)
+            }
             byte if byte >= 0x80 => {
                 let character = self.character()?;
                 let blank = character.is_whitespace() || matches!(character, '\u{feff}' | '\u{200b}');
@@ -66,9 +73,9 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// How many backslashes follow each other here.
+    /// How many backslashes follow each other here, counted no further than [`MAX_BACKSLASHES`] and one.
     pub(super) fn backslashes(&self) -> usize {
-        self.rest().bytes().take_while(|byte| *byte == b'\\').count()
+        self.rest().bytes().take(MAX_BACKSLASHES + 1).take_while(|byte| *byte == b'\\').count()
     }
 
     /// Whether a drive letter and a colon stand before the cursor, at the beginning of a word.

@@ -1,4 +1,4 @@
-use super::cursor::Cursor;
+use super::cursor::{Cursor, MAX_BACKSLASHES};
 
 /// How a string was opened, and so what may close it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,9 @@ impl Quote {
     /// The quote at the cursor and its length, if one opens there. Backslashes before it belong to it.
     pub(super) fn open(cursor: &Cursor<'_>) -> Option<(Self, usize)> {
         let escapes = cursor.backslashes();
+        if escapes > MAX_BACKSLASHES {
+            return None;
+        }
         let after = cursor.ahead(escapes);
         let character = after.character()?;
         let mark = Mark::of(character)?;

@@ -139,6 +139,7 @@ fn control_characters_and_escapes() {
         ),
         (r#"{"m": "\ud83d \u12g \ud83d\ude00"}"#, r#"{"m":"\\ud83d \\u12g \ud83d\ude00"}"#, &["invalid-escape"; 2]),
         (r#"{"a": 1,\n "b": 2\n}"#, r#"{"a":1,"b":2}"#, &["backslash-space"; 2]),
+        (r#"{"a": [1,\\n\t2]}"#, r#"{"a":[1,2]}"#, &["backslash-space"; 2]),
     ]);
 }
 

@@ -1,8 +1,10 @@
 use std::collections::HashSet;
 
-use jsonschema::{Draft, PatternOptions, Validator};
+use jsonschema::error::ValidationErrorKind as ErrorKind;
+use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
 use serde_json::{Map, Value};
 
+use super::format;
 use super::pointer::{child, element};
 use super::words::resolve;
 use crate::spec::json_type;
@@ -12,6 +14,9 @@ const MAX_DEPTH: usize = 128;
 
 /// How many steps a backtracking `pattern` may take before it is given up.
 const BACKTRACK_LIMIT: usize = 100_000;
+
+/// The types that JSON Schema knows.
+const TYPES: &str = "\"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\" and \"string\"";
 
 /// Why a JSON value can't be used as the schema of a tool's arguments.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,7 +71,7 @@ impl CompiledSchema {
         if !matches!(schema, Value::Object(_) | Value::Bool(_)) {
             return Err(SchemaProblem {
                 pointer: String::new(),
-                message: format!("a schema must be an object, but it is {}", json_type(schema)),
+                message: format!("a schema must be an object, but this is of type {}", json_type(schema)),
             });
         }
         if let Some(pointer) = too_deep(schema) {
@@ -82,6 +87,11 @@ impl CompiledSchema {
     /// Whether a key is known to be meant at a depth, 1 being the outermost object. Deeper, any key is.
     pub(crate) fn knows_key(&self, depth: usize, key: &str) -> bool {
         depth > 1 || self.keys.is_empty() || self.keys.contains(key)
+    }
+
+    /// Whether the schema names a key for the outermost object.
+    pub(crate) fn names_key(&self, key: &str) -> bool {
+        self.keys.contains(key)
     }
 
     /// The schema as it is validated.
@@ -126,15 +136,47 @@ fn older_draft(schema: &Value) -> Option<Validator> {
 fn build(schema: &Value, draft: Option<Draft>) -> Result<Validator, SchemaProblem> {
     let mut options = jsonschema::options()
         .offline()
-        .should_validate_formats(false)
+        .should_validate_formats(true)
+        .with_format("date", format::is_date)
+        .with_format("date-time", format::is_date_time)
+        .with_format("time", format::is_time)
+        .with_format("uri", format::is_uri)
         .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(BACKTRACK_LIMIT));
+    for description in format::DESCRIPTIONS {
+        options = options.with_format(description, |_| true);
+    }
     if let Some(draft) = draft {
         options = options.with_draft(draft);
     }
-    options.build(schema).map_err(|error| SchemaProblem {
-        pointer: unresolved_reference(schema).unwrap_or_else(|| error.instance_path().as_str().to_owned()),
-        message: error.to_string(),
-    })
+    options.build(schema).map_err(|error| problem(schema, &error))
+}
+
+/// What is wrong with a schema, in words for the one who wrote it.
+fn problem(schema: &Value, error: &ValidationError<'_>) -> SchemaProblem {
+    if let Some(pointer) = unresolved_reference(schema) {
+        let target = schema.pointer(&pointer).map(Value::to_string).unwrap_or_default();
+        let message = format!("the reference {target} leads to nothing inside the schema, and nothing is fetched");
+        return SchemaProblem { pointer, message };
+    }
+    let pointer = error.instance_path().as_str();
+    let found = error.instance();
+    let message = match pointer.rsplit('/').next() {
+        Some("type") => format!("{found} is no type of JSON Schema; the types are {TYPES}"),
+        Some("required") => format!("`required` must be a list of key names, not {}", brief(found)),
+        Some("properties") => format!("`properties` must be an object of schemas, not {}", brief(found)),
+        Some("pattern") => format!("{found} is no regular expression that can be used"),
+        _ if matches!(error.kind(), ErrorKind::Type { .. } | ErrorKind::AnyOf { .. }) => {
+            format!("{} can't stand here", brief(found))
+        }
+        _ => error.to_string(),
+    };
+    SchemaProblem { pointer: pointer.to_owned(), message }
+}
+
+/// A value, short enough for a message.
+fn brief(value: &Value) -> String {
+    let text = value.to_string();
+    if text.len() <= 60 { text } else { json_type(value).to_owned() }
 }
 
 /// The place of the first `$ref` that leaves the schema or leads nowhere.
@@ -220,5 +262,57 @@ fn allow_null(schema: &mut Map<String, Value>) {
         && !options.contains(&Value::Null)
     {
         options.push(Value::Null);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::check_schema;
+
+    fn problem(schema: &Value) -> String {
+        check_schema(schema).map_or_else(|problem| problem.to_string(), |()| "none".to_owned())
+    }
+
+    #[test]
+    fn a_schema_that_is_none_is_refused_with_its_place() {
+        for (schema, expected) in [
+            (json!({"type": "object", "properties": {"a": {"type": "string"}}}), "none"),
+            (json!({}), "none"),
+            (json!(7), "a schema must be an object, but this is of type integer (at the top of the schema)"),
+            (
+                json!({"type": "string"}),
+                "the arguments of a tool are an object, so the type must be \"object\", not \"string\" (at `/type`)",
+            ),
+            (
+                json!({"properties": {"a": {"items": {"type": "text"}}}}),
+                "\"text\" is no type of JSON Schema; the types are \"array\", \"boolean\", \"integer\", \"null\", \"number\", \
+                 \"object\" and \"string\" (at `/properties/a/items/type`)",
+            ),
+            (json!({"properties": {"a": "string"}}), "\"string\" can't stand here (at `/properties/a`)"),
+            (json!({"properties": ["a"]}), "`properties` must be an object of schemas, not [\"a\"] (at `/properties`)"),
+            (json!({"required": "a"}), "`required` must be a list of key names, not \"a\" (at `/required`)"),
+            (
+                json!({"properties": {"a": {"$ref": "#/$defs/b"}}}),
+                "the reference \"#/$defs/b\" leads to nothing inside the schema, and nothing is fetched (at `/properties/a/$ref`)",
+            ),
+            (
+                json!({"properties": {"a": {"$ref": "https://example.org/s"}}}),
+                "the reference \"https://example.org/s\" leads to nothing inside the schema, and nothing is fetched (at `/properties/a/$ref`)",
+            ),
+            (
+                json!({"properties": {"a": {"pattern": "("}}}),
+                "\"(\" is no regular expression that can be used (at `/properties/a/pattern`)",
+            ),
+        ] {
+            assert_eq!(problem(&schema), expected, "{schema}");
+        }
+    }
+
+    #[test]
+    fn a_schema_that_nests_too_deep_is_refused() {
+        let deep = (0..200).fold(json!({}), |inner, _| json!({"items": inner}));
+        assert_eq!(problem(&deep), "the schema nests deeper than 128 levels (at the top of the schema)");
     }
 }

@@ -4,6 +4,7 @@
 mod coerce;
 mod compile;
 mod faults;
+mod format;
 mod keys;
 mod leak;
 pub(crate) mod pointer;

@@ -112,6 +112,9 @@ fn string_rules(schema: &Map<String, Value>) -> String {
     }
     if let Some(format) = schema.get("format").and_then(Value::as_str) {
         words.push_str(&format!(" in the format {format}"));
+        if let Some(example) = super::format::example(format) {
+            words.push_str(&format!(", such as {example}"));
+        }
     }
     words
 }

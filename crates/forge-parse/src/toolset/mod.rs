@@ -107,6 +107,13 @@ impl Toolset {
         resolve::resolve(self, raw)
     }
 
+    /// Whether the schema of any tool names a key for its outermost object. It helps to tell where a string with
+    /// unescaped quotes ends before it is known which tool is called; see
+    /// [`KnownKeys`](crate::repair::KnownKeys).
+    pub fn names_key(&self, key: &str) -> bool {
+        self.schemas.iter().flatten().any(|schema| schema.names_key(key))
+    }
+
     /// What is wrong with the arguments of a tool, field by field. Empty if nothing is, and for a tool that isn't
     /// offered or whose schema can't be used.
     pub fn validate(&self, tool: &str, arguments: &Value) -> Vec<FieldFault> {
