@@ -216,6 +216,9 @@ fn fault_in_brief(fault: &Fault) -> String {
 
 /// llama.cpp's server names a model by the path of its file.
 fn model_name(model: &str) -> &str {
+    if model.is_empty() {
+        return "an unnamed model";
+    }
     let file = model.rsplit(['/', '\\']).next().unwrap_or(model);
     if file.ends_with(".gguf") { file } else { model }
 }
@@ -271,6 +274,7 @@ mod tests {
     fn a_model_file_is_named_without_its_folder() {
         assert_eq!(model_name("/models/tiny.gguf"), "tiny.gguf");
         assert_eq!(model_name("qwen/qwen3:8b"), "qwen/qwen3:8b");
+        assert_eq!(model_name(""), "an unnamed model");
     }
 
     #[test]

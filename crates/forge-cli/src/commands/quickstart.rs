@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use forge_backend::OpenAiConfig;
-use forge_backend::managed::{ManagedServer, Runtime, ServerSpec, find_or_fetch_runtime, probe_running};
+use forge_backend::managed::{ManagedServer, Runtime, ServerSpec, StartError, find_or_fetch_runtime, probe_running};
 use forge_backend::models::{CacheDirs, Catalog, Fetcher, Model, Use};
 use forge_runner::{RunOutcome, WorkflowFile};
 use tokio_util::sync::CancellationToken;
@@ -132,6 +132,7 @@ async fn fetch(
     progress: &mut FetchProgress,
 ) -> anyhow::Result<(Runtime, PathBuf)> {
     let chosen = match (&args.gguf, &args.model) {
+        (Some(file), _) if !file.is_file() => return Err(StartError::NoModel(file.clone()).into()),
         (Some(file), _) => Err(file.clone()),
         (None, Some(name)) => Ok(catalog.model(name)?),
         (None, None) => Ok(smallest(catalog)?),

@@ -10,6 +10,7 @@
 mod architecture;
 mod models;
 mod parse;
+mod quickstart;
 mod real_model;
 mod run;
 mod support;
