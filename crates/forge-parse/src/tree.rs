@@ -44,20 +44,6 @@ impl Tree {
         out
     }
 
-    /// Whether an object in it has a key twice.
-    pub(crate) fn has_repeated_key(&self) -> bool {
-        match self {
-            Self::Null | Self::Bool(_) | Self::Number(_) | Self::String(_) => false,
-            Self::List(items) => items.iter().any(Self::has_repeated_key),
-            Self::Object(members) => {
-                let mut keys: Vec<&str> = members.iter().map(|(key, _)| key.as_str()).collect();
-                keys.sort_unstable();
-                keys.windows(2).any(|pair| pair.first() == pair.last())
-                    || members.iter().any(|(_, value)| value.has_repeated_key())
-            }
-        }
-    }
-
     fn write(&self, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),

@@ -353,6 +353,24 @@ fn arguments_inside_a_string() {
 }
 
 #[test]
+fn arguments_inside_an_envelope() {
+    assert_read(
+        json!({"a": {"type": "integer"}}),
+        &[
+            (r#"{"arguments": {"a": 1.0}}"#, r#"{"a": 1.0}"#, &["wrapped-arguments"]),
+            (r#"{"name": "t", "parameters": {"a": "1"}}"#, r#"{"a":1}"#, &["wrapped-arguments", "string-to-integer"]),
+            (r#"{"name": "t", "arguments": {}}"#, "{}", &["wrapped-arguments"]),
+            // Of another tool, of other keys, beside other keys: no envelope.
+            (r#"{"name": "u", "arguments": {"a": 1}}"#, r#"{"name": "u", "arguments": {"a": 1}}"#, &[]),
+            (r#"{"arguments": {"b": 1}}"#, r#"{"arguments": {"b": 1}}"#, &[]),
+            (r#"{"arguments": {"a": 1}, "a": 2}"#, r#"{"arguments": {"a": 1}, "a": 2}"#, &[]),
+        ],
+    );
+    let schema = json!({"input": {"type": "object", "properties": {"a": {}}}, "a": {}});
+    assert_read(schema, &[(r#"{"input": {"a": 1}}"#, r#"{"input": {"a": 1}}"#, &[])]);
+}
+
+#[test]
 fn no_arguments() {
     assert_read(json!({}), &[("", "{}", &["no-arguments"]), ("null", "{}", &["no-arguments"]), ("{}", "{}", &[])]);
     let toolset = tool(json!({"properties": {"a": {}}, "required": ["a"]}));
@@ -365,7 +383,8 @@ fn what_is_cut_never_runs() {
     for (raw, complete, cut) in [
         (r#"{"a": "x"#, false, false),
         ("{", false, false),
-        (r#"{"a": "x", "b": [1, 2"#, true, false),
+        (r#"{"a": "x", "b": [1, 2"#, false, false),
+        (r#"{"a": "x", "b": [1, 2]"#, true, false),
         (r#"{"a": "x""#, true, false),
         (r#"{"a": "x"}"#, true, true),
         ("", true, false),
@@ -407,6 +426,20 @@ fn malformed_arguments_say_where() {
 fn two_calls_in_one_are_refused() {
     let toolset = properties(json!({"a": {"type": "integer"}}));
     assert!(matches!(read(&toolset, r#"{"a": 1}{"a": 2}"#), Err(Fault::MalformedArguments { .. })));
+}
+
+#[test]
+fn a_key_with_two_values_is_refused() {
+    let toolset = properties(json!({"a": {"type": "integer"}}));
+    let two = r#"{"a": 1, "a": 2}"#;
+    match read(&toolset, two) {
+        Err(Fault::MalformedArguments { problem, .. }) => {
+            assert_eq!(problem, "the key \"a\" is there twice with different values");
+        }
+        other => panic!("{other:?}"),
+    }
+    let same = r#"{"a": 1, "a": 1}"#;
+    assert_eq!(read(&toolset, same).unwrap().arguments.as_str(), same);
 }
 
 #[test]

@@ -25,6 +25,10 @@ impl Reader<'_, '_> {
             if let Some(kind) = repair {
                 self.note(kind);
             }
+            // More digits may have been to come.
+            if json.ends_with(|c: char| c.is_ascii_digit()) && first.len() == rest.len() {
+                return Err(RepairError::Truncated { offset: self.cursor.at, cut: Cut::InValue });
+            }
             self.out.push_str(&json);
             self.cursor.at += first.len();
             return Ok(());

@@ -1,6 +1,8 @@
 //! Whether a quote inside a string ends it. Models forget to escape quotes, so a quote counts as the end only where
 //! what follows it continues the structure around the string.
 
+use std::collections::HashSet;
+
 use super::KnownKeys;
 use super::cursor::Cursor;
 use super::quote::Quote;
@@ -20,7 +22,6 @@ pub(super) enum Role {
 }
 
 /// What is known about the place of a string.
-#[derive(Clone, Copy)]
 pub(super) struct Surroundings<'k> {
     pub(super) role: Role,
     /// How many containers are open.
@@ -31,6 +32,8 @@ pub(super) struct Surroundings<'k> {
     pub(super) quoted_keys: bool,
     /// Which keys the schema knows, where it is known.
     pub(super) known: Option<KnownKeys<'k>>,
+    /// Which keys the object has already.
+    pub(super) seen: HashSet<String>,
 }
 
 impl Surroundings<'_> {
@@ -39,7 +42,7 @@ impl Surroundings<'_> {
     pub(super) fn may_end(&self, after: &Cursor<'_>, doubtful: bool) -> bool {
         let next = after.past_space();
         let spaced = next.at > after.at;
-        let Some(character) = next.character() else { return true };
+        let Some(character) = next.character() else { return !doubtful || self.role == Role::Key };
         match (self.role, character) {
             (Role::Key, ':' | '\u{ff1a}') => true,
             (Role::Key, _) => false,
@@ -54,8 +57,9 @@ impl Surroundings<'_> {
         }
     }
 
+    /// Whether a key can be the next one.
     fn knows(&self, key: &str) -> bool {
-        self.known.is_none_or(|known| known(self.level, key))
+        !self.seen.contains(key) && self.known.is_none_or(|known| known(self.level, key))
     }
 
     /// After a comma in an object.

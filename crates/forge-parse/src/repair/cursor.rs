@@ -78,6 +78,13 @@ impl<'t> Cursor<'t> {
         self.rest().bytes().take(MAX_BACKSLASHES + 1).take_while(|byte| *byte == b'\\').count()
     }
 
+    /// Whether the text ends as an object does whose last quote is escaped: `\"}`.
+    pub(super) fn ends_with_escaped_quote(&self) -> bool {
+        let end = self.text.trim_end();
+        let inside = end.trim_end_matches(['}', ']', ' ', '\n']);
+        inside.len() < end.len() && inside.ends_with("\\\"")
+    }
+
     /// Whether a drive letter and a colon stand before the cursor, at the beginning of a word.
     pub(super) fn follows_drive_letter(&self) -> bool {
         let before = self.text.get(..self.at).unwrap_or_default();

@@ -9,6 +9,7 @@ mod cursor;
 mod ledger;
 mod quote;
 mod reader;
+mod repeated;
 mod strings;
 mod surround;
 #[cfg(test)]
@@ -22,6 +23,7 @@ use crate::Repair;
 use crate::tree::Tree;
 
 pub(crate) use bare::number;
+pub(crate) use repeated::repeated_key;
 
 /// How deep objects and lists may nest; what is deeper is refused. It is also the depth to which `serde_json` reads.
 pub const MAX_DEPTH: usize = 127;
@@ -64,8 +66,11 @@ pub enum RepairError {
         /// Where it ends.
         cut: Cut,
     },
-    /// Quotes inside a string are not escaped, and no reading of them leads to the end of the object.
-    #[error("the quotes inside the string that begins at byte {offset} are not escaped and can't be told from its end")]
+    /// No reading of a string's quotes leads to the end of the object.
+    #[error(
+        "the end of the string that begins at byte {offset} can't be found: quotes inside it are not escaped, or the \
+         last one is"
+    )]
     UnmatchedQuote {
         /// The byte offset of the string.
         offset: usize,
@@ -192,9 +197,4 @@ pub(crate) fn read_notation(text: &str) -> Option<Tree> {
 
 fn is_strict_object(text: &str) -> bool {
     text.starts_with('{') && serde_json::from_str::<Map<String, Value>>(text).is_ok()
-}
-
-/// Whether an object has a key twice. Where quotes were matched this betrays a wrong reading.
-fn has_repeated_key(json: &str) -> bool {
-    Tree::parse(json).is_some_and(|tree| tree.has_repeated_key())
 }

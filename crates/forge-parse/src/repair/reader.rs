@@ -1,5 +1,7 @@
 //! The structure around the values: containers, keys, commas, closing brackets.
 
+use std::collections::HashSet;
+
 use super::closing::{Role, Surroundings, bare_key, bare_key_length, quoted_key};
 use super::cursor::Cursor;
 use super::ledger::{Kind, Ledger};
@@ -14,6 +16,8 @@ pub(super) struct Reader<'t, 'k> {
     pub(super) out: String,
     pub(super) ledger: Ledger,
     open: Vec<Container>,
+    /// The keys that each open container has so far.
+    seen: Vec<HashSet<String>>,
     known: Option<KnownKeys<'k>>,
     quoted_keys: bool,
     unclosed: bool,
@@ -57,6 +61,7 @@ impl<'t, 'k> Reader<'t, 'k> {
             out: String::new(),
             ledger: Ledger::default(),
             open: Vec::new(),
+            seen: Vec::new(),
             known,
             quoted_keys: false,
             unclosed: false,
@@ -89,9 +94,27 @@ impl<'t, 'k> Reader<'t, 'k> {
         self.ledger.add(kind, || path(open, out));
     }
 
-    pub(super) fn surroundings(&self, role: Role) -> Surroundings<'k> {
+    pub(super) fn surroundings(&mut self, role: Role) -> Surroundings<'k> {
         let level = self.open.iter().filter(|container| container.shape != Shape::Doubled).count();
-        Surroundings { role, depth: self.open.len(), level, quoted_keys: self.quoted_keys, known: self.known }
+        Surroundings {
+            role,
+            depth: self.open.len(),
+            level,
+            quoted_keys: self.quoted_keys,
+            known: self.known,
+            seen: self.take_seen(),
+        }
+    }
+
+    fn take_seen(&mut self) -> HashSet<String> {
+        self.seen.last_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Gives back the keys of the innermost container.
+    pub(super) fn keep_seen(&mut self, seen: HashSet<String>) {
+        if let Some(last) = self.seen.last_mut() {
+            *last = seen;
+        }
     }
 
     pub(super) fn unexpected(&self, expected: &str) -> RepairError {
@@ -122,6 +145,7 @@ impl<'t, 'k> Reader<'t, 'k> {
         }
         self.out.push(char::from(opener));
         let shape = if opener == b'{' { Shape::Object } else { Shape::List };
+        self.seen.push(HashSet::new());
         self.open.push(Container { shape, expects: Expects::Member, members: 0, comma: false, key: (0, 0) });
         self.cursor.at += 1;
         Ok(())
@@ -137,6 +161,7 @@ impl<'t, 'k> Reader<'t, 'k> {
             let inner = *outer;
             outer.shape = Shape::Doubled;
             self.open.push(inner);
+            self.seen.push(HashSet::new());
         }
         self.cursor.at += 1;
         Ok(())
@@ -178,6 +203,10 @@ impl<'t, 'k> Reader<'t, 'k> {
             }
         }
         let key = (start, self.out.len() - 1);
+        let name = self.out.get(key.0..key.1).unwrap_or_default().to_owned();
+        if let Some(seen) = self.seen.last_mut() {
+            seen.insert(name);
+        }
         self.out.push(':');
         self.set_top(|top| {
             top.key = key;
@@ -321,6 +350,7 @@ impl<'t, 'k> Reader<'t, 'k> {
     }
 
     fn pop(&mut self) {
+        self.seen.pop();
         match self.open.pop().map(|container| container.shape) {
             Some(Shape::Object) => self.out.push('}'),
             Some(Shape::List) => self.out.push(']'),

@@ -30,15 +30,24 @@ impl Reader<'_, '_> {
         self.out.push('"');
         let around = self.surroundings(role);
         let mut text = Text { quote, around, doubtful: false, path_until: 0, literal_path: false };
+        self.read_text(&mut text, start)?;
+        self.out.push('"');
+        self.keep_seen(text.around.seen);
+        Ok(())
+    }
+
+    /// Reads up to and with the quote that ends the string.
+    fn read_text(&mut self, text: &mut Text<'_>, start: usize) -> Result<(), RepairError> {
+        let quote = text.quote;
         loop {
             self.copy_plain(quote);
-            let Some(byte) = self.cursor.byte() else { return Err(unclosed(start, &text)) };
+            let Some(byte) = self.cursor.byte() else { return Err(self.unclosed(start, text)) };
             if let Some(length) = quote.close(&self.cursor) {
                 if text.around.may_end(&self.cursor.ahead(length), text.doubtful) || quote.triple {
                     self.cursor.at += length;
-                    break;
+                    return Ok(());
                 }
-                if role == Role::Key {
+                if text.around.role == Role::Key {
                     let problem = format!("the key that begins at byte {start} is not followed by a colon");
                     return Err(RepairError::Unreadable { offset: start, problem });
                 }
@@ -50,7 +59,7 @@ impl Reader<'_, '_> {
                 continue;
             }
             match byte {
-                b'\\' => self.read_escape(&mut text),
+                b'\\' => self.read_escape(text),
                 b'"' => {
                     self.out.push_str("\\\"");
                     self.cursor.at += 1;
@@ -63,8 +72,15 @@ impl Reader<'_, '_> {
                 _ => self.copy_character(),
             }
         }
-        self.out.push('"');
-        Ok(())
+    }
+
+    /// Why a string has no end.
+    fn unclosed(&self, start: usize, text: &Text<'_>) -> RepairError {
+        if text.doubtful || self.cursor.ends_with_escaped_quote() {
+            RepairError::UnmatchedQuote { offset: start }
+        } else {
+            RepairError::Truncated { offset: start, cut: Cut::InString }
+        }
     }
 
     fn note_quote(&mut self, quote: Quote) {
@@ -156,14 +172,6 @@ impl Reader<'_, '_> {
     fn copy_escape(&mut self, length: usize) {
         self.out.push_str(self.cursor.until(self.cursor.at + length));
         self.cursor.at += length;
-    }
-}
-
-fn unclosed(start: usize, text: &Text<'_>) -> RepairError {
-    if text.doubtful {
-        RepairError::UnmatchedQuote { offset: start }
-    } else {
-        RepairError::Truncated { offset: start, cut: Cut::InString }
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::cursor::Cursor;
 use super::ledger::{Kind, Ledger};
 use super::reader::Reader;
-use super::{KnownKeys, RepairError, Repaired, has_repeated_key, is_strict_object};
+use super::{KnownKeys, RepairError, Repaired, is_strict_object, repeated_key};
 use crate::tree::Tree;
 
 /// Reads the one object of a text.
@@ -95,7 +95,7 @@ fn read_at(text: &str, start: usize, known: Option<KnownKeys<'_>>) -> Result<Rea
         "quotes inside a string are not escaped and the structure around it is broken, so there is more than one reading"
     } else if ledger.mismatched_closer() && unclosed {
         "closing brackets are of the wrong kind and others are missing, so there is more than one reading"
-    } else if ledger.matched_quotes() && has_repeated_key(&json) {
+    } else if ledger.matched_quotes() && repeated_key(&json).is_some() {
         "quotes inside a string are not escaped, and a key would be there twice"
     } else {
         return Ok(Read { json, ledger, unclosed, end });

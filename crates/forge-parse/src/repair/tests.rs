@@ -169,6 +169,11 @@ fn quotes_inside_strings() {
             r#"{"a":"it's fine","b":1}"#,
             &["quote-marks", "quote-marks", "unescaped-quote", "quote-marks"],
         ),
+        (
+            r#"{"file": "a.json", "text": "{"file": "b", "text": "c"}"}"#,
+            r#"{"file":"a.json","text":"{\"file\": \"b\", \"text\": \"c\"}"}"#,
+            &["unescaped-quote"],
+        ),
         (r#"{"a": {"b": "x "y" z"}"#, r#"{"a":{"b":"x \"y\" z"}}"#, &["unescaped-quote", "missing-closer"]),
     ]);
 }
@@ -186,7 +191,8 @@ fn a_text_that_only_lacks_closers_is_read_and_marked() {
     for (text, json) in [
         (r#"{"plots": [{"id": "n1"}, {"id": "s2"}"#, r#"{"plots":[{"id":"n1"},{"id":"s2"}]}"#),
         (r#"{"a": {"b": "x""#, r#"{"a":{"b":"x"}}"#),
-        (r#"{"a": 1"#, r#"{"a":1}"#),
+        ("{\"a\": 1\n", r#"{"a":1}"#),
+        (r#"{"a": true"#, r#"{"a":true}"#),
     ] {
         let repaired = repair_object(text).unwrap();
         assert_eq!((repaired.json.as_str(), repaired.unclosed), (json, true), "{text}");
@@ -201,7 +207,10 @@ fn what_is_cut_inside_or_before_a_value_is_refused() {
         (r#"{"a": 'x"#, Cut::InString),
         (r#"{"a": """x"#, Cut::InString),
         (r#"{"a": "x\"#, Cut::InString),
+        (r#"{"a": "x\"y"#, Cut::InString),
         (r#"{"a": tru"#, Cut::InValue),
+        (r#"{"a": 12"#, Cut::InValue),
+        (r#"{"a": [1, 2"#, Cut::InValue),
         (r#"{"a": New Yo"#, Cut::InValue),
         (r#"{"a": "#, Cut::AfterKey("a".to_owned())),
         (r#"{"a": 1, "b""#, Cut::AfterKey("b".to_owned())),
@@ -244,6 +253,8 @@ fn what_has_no_single_reading_is_refused() {
         r#"{"a": f(1, 2)}"#,
         r#"{"a": 1e999}"#,
         r#"{"a": "x" y}"#,
+        r#"{"a": "x "y""#,
+        r#"{"a": "C:\dir\"}"#,
         r#"{"a": Paris, France}"#,
         r#"{"a": "x "y", "b": "z"", "b": 1}"#,
         r#"{"a": "one "two" three" "b": 2}"#,
@@ -294,7 +305,7 @@ fn notation_is_told_from_structure() {
         ("{'a': True, 'b': \"x\ny\",}", true),
         (r#"{"a": [1}"#, false),
         (r#"{"a": x}"#, false),
-        (r#"{"a": 1"#, false),
+        (r#"{"a": 1 "#, false),
         (r#"note: {"a": 1}"#, false),
     ] {
         assert_eq!(repair_object(text).unwrap().only_notation, notation, "{text}");

@@ -1,4 +1,5 @@
 mod cache;
+mod envelope;
 mod hash;
 mod read;
 mod resolve;

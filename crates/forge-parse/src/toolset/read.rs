@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::envelope::{argument_key, member};
 use super::{Resolution, Toolset};
-use crate::repair::{Cut, RepairError, Repaired, repair_broken_object, repair_object_knowing};
+use crate::repair::{Cut, RepairError, Repaired, repair_broken_object, repair_object_knowing, repeated_key};
 use crate::schema::{CompiledSchema, coerce, field_faults, may_be_misspelt, may_leak};
 use crate::tree::Tree;
 use crate::{Arguments, Dialect, Fault, ParsedCall, Repair, ToolName};
@@ -37,6 +38,10 @@ pub(super) fn read_call(
         Err(_) if text.is_empty() && end == End::Complete => call.nothing(&mut repairs),
         Err(_) => call.repaired(&mut repairs)?,
     };
+    if let Some(key) = repeated_key(&json) {
+        return Err(call.malformed(format!("the key \"{key}\" is there twice with different values"), 0));
+    }
+    let (value, json) = call.unwrapped(toolset, value, json, &mut repairs);
     call.validated(value, json, dialect, repairs)
 }
 
@@ -112,6 +117,25 @@ impl<'c> Reading<'c> {
         match serde_json::from_str(&repaired.json) {
             Ok(value) => Ok((value, Cow::Owned(repaired.json))),
             Err(error) => Err(self.malformed(error.to_string(), 0)),
+        }
+    }
+
+    /// The arguments without an envelope around them.
+    fn unwrapped<'j>(
+        &self,
+        toolset: &Toolset,
+        value: Value,
+        json: Cow<'j, str>,
+        repairs: &mut Vec<Repair>,
+    ) -> (Value, Cow<'j, str>) {
+        let key = self.schema.and_then(|schema| argument_key(toolset, &self.tool, schema, &value));
+        let inner = key.and_then(|key| Some((value.get(key)?.clone(), member(&json, key)?)));
+        match inner {
+            Some((inner, text)) => {
+                repairs.push(whole("wrapped-arguments", "the arguments were taken out of an object around them"));
+                (inner, Cow::Owned(text))
+            }
+            None => (value, json),
         }
     }
 

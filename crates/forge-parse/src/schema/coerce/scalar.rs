@@ -36,9 +36,9 @@ impl Coercer<'_> {
     /// Text that holds a value of another type.
     fn read_text(&mut self, text: String, types: Types, path: &str) -> Tree {
         let trimmed = text.trim();
-        let (kind, read) = match trimmed {
-            "true" | "True" if types.has(Types::BOOLEAN) => ("string-to-boolean", Some(Tree::Bool(true))),
-            "false" | "False" if types.has(Types::BOOLEAN) => ("string-to-boolean", Some(Tree::Bool(false))),
+        let boolean = ["true", "false"].iter().find(|word| trimmed.eq_ignore_ascii_case(word));
+        let (kind, read) = match boolean {
+            Some(word) if types.has(Types::BOOLEAN) => ("string-to-boolean", Some(Tree::Bool(*word == "true"))),
             _ if is_null(trimmed) && types.has(Types::NULL) => ("string-to-null", Some(Tree::Null)),
             _ if trimmed.starts_with(['{', '[']) && types.has(Types::LIST.or(Types::OBJECT)) => {
                 ("json-text", read_notation(trimmed).filter(|read| types.has(Types::of(read).or(Types::LIST))))
