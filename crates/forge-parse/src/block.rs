@@ -31,6 +31,20 @@ enum Piece {
     Calls(usize, Vec<Attempt>),
 }
 
+/// Whether a line that begins so may be a block, at a glance.
+pub(crate) fn may_begin(line: &str, whole_message: bool) -> bool {
+    match line.chars().next() {
+        Some('{' | '[' | '`' | '~' | '<' | '#') => true,
+        Some(c) if c.is_alphabetic() || c == '_' => {
+            whole_message
+                || [braced::PREFIX, FUNCTOOLS].iter().any(|word| line.starts_with(word) || word.starts_with(line))
+        }
+        Some(_) | None => false,
+    }
+}
+
+const FUNCTOOLS: &str = "functools";
+
 /// Reads a group of objects, lists, calls and fences that begins the text. They are calls only if nothing but markup
 /// follows, so this waits for the end.
 pub(crate) fn read(text: &str, place: &Place<'_>, toolset: &Arc<Toolset>, whole_message: bool) -> Block {
@@ -232,7 +246,7 @@ impl Reader<'_> {
             Item::Read(..) => return Piece::Nothing,
             Item::More => return Piece::More,
         }
-        if let Some(behind) = text.strip_prefix("functools") {
+        if let Some(behind) = text.strip_prefix(FUNCTOOLS) {
             let list = behind.trim_start();
             return match list.chars().next() {
                 None if self.more() => Piece::More,
@@ -244,7 +258,7 @@ impl Reader<'_> {
                 Some(_) | None => Piece::Nothing,
             };
         }
-        if self.more() && "functools".starts_with(text) {
+        if self.more() && FUNCTOOLS.starts_with(text) {
             return Piece::More;
         }
         if self.whole_message { self.python(text, false) } else { Piece::Nothing }

@@ -8,7 +8,8 @@ use crate::marker::{Lookup, lookup};
 use crate::python::quoted;
 use crate::{Dialect, End};
 
-const PREFIX: &str = "call:";
+/// What such a call begins with.
+pub(crate) const PREFIX: &str = "call:";
 /// What stands around text in these dialects.
 const DELIMITERS: &[&str] = &["<|\"|>", "<escape>"];
 /// How deep values may nest: each level is a call of this reader.

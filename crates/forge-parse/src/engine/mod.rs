@@ -71,10 +71,7 @@ pub(crate) fn truncated(toolset: &Toolset, name: Option<&str>, raw: &str) -> Fau
 
 /// The offered tool that a name means, if one does.
 pub(crate) fn resolved(toolset: &Toolset, name: &str) -> Option<crate::ToolName> {
-    match toolset.resolve(name) {
-        crate::Resolution::Exact(tool) | crate::Resolution::Normalised(tool, _) => Some(tool),
-        crate::Resolution::Unknown { .. } => None,
-    }
+    toolset.find(name).cloned()
 }
 
 /// The names of a tool's top-level properties, in order.

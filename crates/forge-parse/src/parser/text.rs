@@ -219,10 +219,15 @@ impl Parser {
 
     fn block(&mut self, indent: usize) -> Option<Step> {
         let whole_message = !self.context.any_text;
-        let gate = self.reads_calls() && !self.options.data_requested && !self.context.in_document();
-        let gate = gate && (whole_message || !introduces_example(self.context.before()));
+        if !self.reads_calls() || self.options.data_requested || self.context.in_document() {
+            return self.fence(indent);
+        }
         let line = self.rest().get(indent..)?;
-        let found = if gate { block::read(line, &self.place(), &self.toolset, whole_message) } else { Block::Nothing };
+        // The words before are looked at only where there may be a block: that costs more than the rest of the line.
+        if !block::may_begin(line, whole_message) || (!whole_message && introduces_example(self.context.before())) {
+            return self.fence(indent);
+        }
+        let found = block::read(line, &self.place(), &self.toolset, whole_message);
         match found {
             Block::More => Some(Step::Wait),
             Block::Nothing => self.fence(indent),

@@ -115,6 +115,11 @@ impl Toolset {
         self.schemas.iter().flatten().any(|schema| schema.names_key(key))
     }
 
+    /// The offered tool that a name means, if one does. What [`Toolset::resolve`] says, at less cost.
+    pub fn find(&self, raw: &str) -> Option<&ToolName> {
+        resolve::find(self, raw)
+    }
+
     /// What is wrong with the arguments of a tool, field by field. Empty if nothing is, and for a tool that isn't
     /// offered or whose schema can't be used.
     pub fn validate(&self, tool: &str, arguments: &Value) -> Vec<FieldFault> {

@@ -31,6 +31,12 @@ pub(super) fn folded_name(name: &str) -> String {
     folded
 }
 
+/// The offered tool that a name means, without a search for near ones.
+pub(super) fn find<'t>(toolset: &'t Toolset, raw: &str) -> Option<&'t ToolName> {
+    let exact = toolset.get(raw).map(|spec| &spec.name);
+    exact.or_else(|| normalised(toolset, raw).filter(|_| raw.len() <= MAX_NAME))
+}
+
 pub(super) fn resolve(toolset: &Toolset, raw: &str) -> Resolution {
     if let Some(spec) = toolset.get(raw) {
         return Resolution::Exact(spec.name.clone());
