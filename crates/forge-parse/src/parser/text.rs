@@ -22,7 +22,7 @@ impl Parser {
         {
             return step;
         }
-        let trigger = self.rest().bytes().position(is_trigger);
+        let trigger = end_of_prose(self.rest(), self.context.any_text);
         let at = trigger.unwrap_or(self.rest().len());
         if let Some(step) = self.name_before(at, trigger.is_some()) {
             return step;
@@ -31,7 +31,7 @@ impl Parser {
         match self.rest().chars().next() {
             None => Step::Wait,
             Some('`') => self.backticks(),
-            Some(first @ ('<' | '[' | '\u{25c1}')) => self.marker(first),
+            Some(first @ ('<' | '[' | THINK)) => self.marker(first),
             Some(first) => {
                 self.emit_text(first.len_utf8());
                 Step::Again
@@ -41,7 +41,7 @@ impl Parser {
 
     /// A tool's name that ends at `at`: its arguments may follow behind a separator, the opening marker being lost.
     fn name_before(&mut self, at: usize, trigger: bool) -> Option<Step> {
-        if !self.reads_calls() || self.context.shown() || (trigger && !self.rest().get(at..)?.starts_with(['<', '['])) {
+        if !self.reads_calls() || (trigger && !self.rest().get(at..)?.starts_with(['<', '['])) {
             return None;
         }
         let before = self.rest().get(..at)?;
@@ -73,7 +73,8 @@ impl Parser {
 
     /// A name of this length that a separator follows.
     fn named(&mut self, length: usize) -> Step {
-        match named::read(self.rest(), &self.place()) {
+        let found = if self.context.shown() { Item::Nothing } else { named::read(self.rest(), &self.place()) };
+        match found {
             Item::More => return Step::Wait,
             Item::Nothing => self.emit_text(length),
             Item::Read(len, attempts) => {
@@ -260,6 +261,48 @@ impl Parser {
     }
 }
 
-fn is_trigger(byte: u8) -> bool {
-    matches!(byte, b'\n' | b'`' | b'<' | b'[' | 0xe2)
+/// The bytes at which prose may end.
+const TRIGGERS: [bool; 256] = {
+    let mut triggers = [false; 256];
+    triggers[b'\n' as usize] = true;
+    triggers[b'`' as usize] = true;
+    triggers[b'<' as usize] = true;
+    triggers[b'[' as usize] = true;
+    triggers[FIRST_OF_THINK as usize] = true;
+    triggers
+};
+
+/// The character that opens a marker of thinking, and its first byte, which many punctuation marks share.
+const THINK: char = '\u{25c1}';
+const FIRST_OF_THINK: u8 = 0xe2;
+
+/// Where something stands that has to be looked at. With text before it, lines that begin like prose are passed over
+/// at once.
+fn end_of_prose(text: &str, any_text: bool) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    loop {
+        at += bytes.get(at..)?.iter().position(|byte| TRIGGERS.get(usize::from(*byte)) == Some(&true))?;
+        let passed = match bytes.get(at) {
+            Some(b'\n') => any_text && bytes.get(at + 1..).is_some_and(begins_like_prose),
+            Some(&FIRST_OF_THINK) => !text.get(at..).is_some_and(|rest| rest.starts_with(THINK)),
+            Some(_) | None => false,
+        };
+        if !passed {
+            return Some(at);
+        }
+        at += 1;
+    }
+}
+
+/// Whether a line's first characters leave nothing else to be decided. Doubtful lines are looked at in full.
+fn begins_like_prose(line: &[u8]) -> bool {
+    match line.iter().find(|byte| !matches!(byte, b' ' | b'\t')) {
+        // The letters that begin `Thought:`, `Action:`, `call:` and `functools` are looked at.
+        Some(b'T' | b'A' | b'c' | b'f') => false,
+        Some(byte) => {
+            byte.is_ascii_alphanumeric() || !byte.is_ascii() || matches!(byte, b'-' | b'*' | b'(' | b'"' | b'.')
+        }
+        None => false,
+    }
 }
