@@ -52,6 +52,10 @@ impl Reader<'_, '_> {
                     return Err(RepairError::Unreadable { offset: start, problem });
                 }
                 if !text.doubtful {
+                    if joins_strings(&self.cursor.ahead(length)) {
+                        let problem = format!("strings are joined by + at byte {}", self.cursor.at + length);
+                        return Err(RepairError::Unreadable { offset: self.cursor.at + length, problem });
+                    }
                     self.note(Kind::UnescapedQuote);
                 }
                 text.doubtful = true;
@@ -173,6 +177,13 @@ impl Reader<'_, '_> {
         self.out.push_str(self.cursor.until(self.cursor.at + length));
         self.cursor.at += length;
     }
+}
+
+/// Whether a sum of strings goes on behind a string's quote, as programs write long texts: nothing that JSON has, and
+/// no quote inside a text either.
+fn joins_strings(after: &Cursor<'_>) -> bool {
+    let next = after.past_space();
+    next.byte() == Some(b'+') && Quote::open(&next.ahead(1).past_space()).is_some()
 }
 
 /// The length of the `\u` escape at the cursor if it is one character: four digits, and a pair where a pair is due.

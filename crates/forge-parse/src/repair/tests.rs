@@ -253,6 +253,7 @@ fn what_has_no_single_reading_is_refused() {
         r#"{"a": f(1, 2)}"#,
         r#"{"a": 1e999}"#,
         r#"{"a": "x" y}"#,
+        r#"{"a": "b" + "c"}"#,
         r#"{"a": "x "y""#,
         r#"{"a": "C:\dir\"}"#,
         r#"{"a": Paris, France}"#,
