@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
-use forge_parse::repair::{repair_object, repair_values};
+use forge_parse::repair::repair_object;
 use forge_parse::{Dialect, End, ToolSpec, Toolset, ToolsetCache};
 use serde_json::{Value, json};
 
@@ -109,10 +109,4 @@ fn long_text(bencher: Bencher<'_, '_>, (valid, size): (bool, usize)) {
     };
     let text = format!("{{\"content\": \"{}\"}}", line.repeat(size / line.len()));
     bencher.counter(BytesCount::of_str(&text)).bench(|| repair_object(black_box(&text)));
-}
-
-#[divan::bench]
-fn list_of_calls(bencher: Bencher<'_, '_>) {
-    let text = format!("[{}]", "{'name': 'f', 'arguments': {'a': 1}},".repeat(20));
-    bencher.bench(|| repair_values(black_box(&text), None));
 }

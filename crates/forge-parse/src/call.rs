@@ -132,7 +132,9 @@ impl fmt::Display for Dialect {
 /// One thing that was changed between what the model wrote and the call that runs. Each is lossless.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Repair {
-    /// What kind of repair it was, as a stable identifier such as `trailing-comma` or `string-to-integer`.
+    /// What kind of repair it was, as a stable identifier such as `trailing-comma` or `string-to-integer`. The kinds
+    /// are listed in [`repair`](crate::repair) and [`schema`](crate::schema); `tool-name` is a name that was read as
+    /// an offered one.
     pub kind: std::borrow::Cow<'static, str>,
     /// Where: a JSON pointer into the arguments; empty for the whole.
     pub path: String,

@@ -78,6 +78,11 @@ impl<'t> Cursor<'t> {
         self.rest().bytes().take(MAX_BACKSLASHES + 1).take_while(|byte| *byte == b'\\').count()
     }
 
+    /// Whether the quote at the cursor is the middle of the delimiter `<|"|>`.
+    pub(super) fn is_inside_delimiter(&self) -> bool {
+        self.byte_ahead(1) == Some(b'|') && self.text.get(..self.at).is_some_and(|before| before.ends_with("<|"))
+    }
+
     /// Whether the text ends as an object does whose last quote is escaped: `\"}`.
     pub(super) fn ends_with_escaped_quote(&self) -> bool {
         let end = self.text.trim_end();

@@ -2,6 +2,27 @@
 //!
 //! The repairer never invents a value, never drops one, and keeps digits and backslashes as they were written. It
 //! reads iteratively and in linear time. What has no reading, or more than one, is refused with the place.
+//!
+//! | kind of repair | what was written |
+//! |---|---|
+//! | `trailing-comma`, `missing-comma`, `extra-comma` | `{"a": 1,}`, `{"a": 1 "b": 2}`, `{"a": 1,, "b": 2}` |
+//! | `quote-marks` | `{'a': “x”}`, Python's `"""x"""` |
+//! | `unquoted-key`, `unquoted-string` | `{a: New York}` |
+//! | `python-literal`, `number-form` | `True`, `None`; `.5`, `5.`, `+5` |
+//! | `comment` | `// x`, `/* x */`, `# x` |
+//! | `control-character`, `invalid-escape` | a raw line break in a string; `"\d+"`, `"C:\Users"` |
+//! | `unescaped-quote` | `{"a": "say "hi""}` |
+//! | `over-escaped`, `backslash-space` | `{\"a\": 1}`; `{"a": 1,\n "b": 2}` with the escape outside of a string |
+//! | `missing-closer`, `extra-closer`, `mismatched-closer` | `{"a": [1}`, `{"a": 1}}`, `{"a": {"b": 1], "c": 2}` |
+//! | `doubled-brace` | `{{"a": 1}}` |
+//! | `full-width-punctuation` | `{"a"：1，"b"：2}` |
+//! | `code-fence`, `surrounding-text` | a fence, or words, around the object |
+//! | `duplicate-object`, `empty-object` | the same object again; an empty one beside it |
+//! | `more` | more than 32 repairs, counted |
+//!
+//! Refused are: text that ends inside a string, after a key, a comma, an opening bracket, or the digits of a number;
+//! several different objects; anything that is no object; values that stand for none (`undefined`, `...`); quotes
+//! that can be told apart in more than one way; more than [`MAX_DEPTH`] levels.
 
 mod bare;
 mod closing;
@@ -174,15 +195,6 @@ pub(crate) fn repair_broken_object(text: &str, known: Option<KnownKeys<'_>>) -> 
         Some(repaired) => Ok(repaired),
         None => surround::read_one(text, known),
     }
-}
-
-/// Reads a text that consists of objects and lists, one after another, separated by white space, commas or
-/// semicolons: what tool-call markup holds. Repeated values are kept.
-///
-/// # Errors
-/// When one of them can't be read without guessing, or when there is none.
-pub fn repair_values(text: &str, known: Option<KnownKeys<'_>>) -> Result<Vec<Repaired>, RepairError> {
-    surround::read_all(text, known)
 }
 
 /// Reads a text that is one object or list and nothing else, where only the notation may differ from JSON's: Python's

@@ -19,7 +19,12 @@ pub(super) enum Mark {
     Backtick,
     SmartDouble,
     SmartSingle,
+    /// The delimiter `<|"|>` that one notation has instead of quotes, so that texts need no escapes.
+    Delimiter,
 }
+
+/// How that delimiter is written; its end is sometimes lost.
+const DELIMITERS: [&str; 2] = ["<|\"|>", "<|\"|"];
 
 impl Mark {
     fn of(character: char) -> Option<Self> {
@@ -50,6 +55,9 @@ impl Quote {
             return None;
         }
         let after = cursor.ahead(escapes);
+        if let Some(length) = delimiter(cursor) {
+            return Some((Self { mark: Mark::Delimiter, escapes: 0, triple: false }, length));
+        }
         let character = after.character()?;
         let mark = Mark::of(character)?;
         if escapes > 0 && mark != Mark::Double && mark != Mark::Single {
@@ -59,7 +67,7 @@ impl Quote {
             && match mark {
                 Mark::Double => after.rest().starts_with("\"\"\""),
                 Mark::Single => after.rest().starts_with("'''"),
-                Mark::Backtick | Mark::SmartDouble | Mark::SmartSingle => false,
+                Mark::Backtick | Mark::SmartDouble | Mark::SmartSingle | Mark::Delimiter => false,
             };
         let length = if triple { 3 } else { character.len_utf8() };
         Some((Self { mark, escapes, triple }, escapes + length))
@@ -67,7 +75,11 @@ impl Quote {
 
     /// The length of what would close the string at the cursor, if it stands there.
     pub(super) fn close(&self, cursor: &Cursor<'_>) -> Option<usize> {
-        if self.escapes > 0 && cursor.backslashes() != self.escapes {
+        if self.mark == Mark::Delimiter {
+            return delimiter(cursor);
+        }
+        // The quote inside a delimiter that leaked into a text is no end of it.
+        if cursor.is_inside_delimiter() || (self.escapes > 0 && cursor.backslashes() != self.escapes) {
             return None;
         }
         let after = cursor.ahead(self.escapes);
@@ -85,7 +97,11 @@ impl Quote {
         match self.mark {
             Mark::Single | Mark::SmartSingle => character == b'\'',
             Mark::Backtick => character == b'`',
-            Mark::Double | Mark::SmartDouble => false,
+            Mark::Double | Mark::SmartDouble | Mark::Delimiter => false,
         }
     }
+}
+
+fn delimiter(cursor: &Cursor<'_>) -> Option<usize> {
+    DELIMITERS.iter().find(|delimiter| cursor.rest().starts_with(**delimiter)).map(|delimiter| delimiter.len())
 }

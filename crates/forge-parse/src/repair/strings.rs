@@ -103,6 +103,7 @@ impl Reader<'_, '_> {
             Mark::Single => b'\'',
             Mark::Backtick => b'`',
             Mark::SmartDouble | Mark::SmartSingle => 0xe2,
+            Mark::Delimiter => b'<',
         };
         let special =
             |byte: u8| byte < 0x20 || byte == b'\\' || byte == b'"' || byte == own || (byte == b'\'' && own == 0xe2);
@@ -147,6 +148,11 @@ impl Reader<'_, '_> {
     }
 
     fn read_escape(&mut self, text: &mut Text<'_>) {
+        if text.quote.mark == Mark::Delimiter {
+            self.out.push_str("\\\\");
+            self.cursor.at += 1;
+            return;
+        }
         if self.cursor.at >= text.path_until && self.cursor.follows_drive_letter() {
             let path = rest_of_path(&self.cursor);
             text.path_until = self.cursor.at + path.len();

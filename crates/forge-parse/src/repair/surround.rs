@@ -22,27 +22,6 @@ pub(super) fn read_one(text: &str, known: Option<KnownKeys<'_>>) -> Result<Repai
     Ok(first.into_repaired(ledger))
 }
 
-/// Reads all objects and lists of a text.
-pub(super) fn read_all(text: &str, known: Option<KnownKeys<'_>>) -> Result<Vec<Repaired>, RepairError> {
-    let mut values = Vec::new();
-    let mut cursor = Cursor::new(text, 0).past_space();
-    while let Some(character) = cursor.character() {
-        if let '{' | '[' = character {
-            let read = read_at(text, cursor.at, known)?;
-            cursor = Cursor::new(text, read.end).past_space();
-            values.push(read.into_repaired(Ledger::default()));
-        } else if values.is_empty() && character != '`' {
-            return Err(RepairError::NotAnObject { found: describe(text) });
-        } else if let Some(length) = outside_length(&cursor) {
-            cursor = cursor.ahead(length).past_space();
-        } else {
-            let problem = format!("{character:?} at byte {} follows the value", cursor.at);
-            return Err(RepairError::Unreadable { offset: cursor.at, problem });
-        }
-    }
-    if values.is_empty() { Err(RepairError::Empty) } else { Ok(values) }
-}
-
 /// Reads the one object or list that a text consists of.
 pub(super) fn read_exactly(text: &str) -> Option<Repaired> {
     let start = Cursor::new(text, 0).past_space().at;
@@ -196,19 +175,5 @@ fn note_outside(ledger: &mut Ledger, outside: &str) {
         if found {
             ledger.add_once(kind);
         }
-    }
-}
-
-/// The length of what may stand between values: separators, closing brackets, a fence with its language.
-fn outside_length(cursor: &Cursor<'_>) -> Option<usize> {
-    let rest = cursor.rest();
-    match cursor.byte()? {
-        b',' | b';' | b'}' | b']' => Some(1),
-        b'`' => {
-            let ticks = rest.bytes().take_while(|byte| *byte == b'`').count();
-            let word = rest.get(ticks..)?.bytes().take_while(u8::is_ascii_alphanumeric).count();
-            Some(ticks + word)
-        }
-        _ => None,
     }
 }

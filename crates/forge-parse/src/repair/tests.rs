@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::{Cut, RepairError, repair_object, repair_object_knowing, repair_values};
+use super::{Cut, RepairError, repair_object, repair_object_knowing};
 
 /// What the text was read as, and the kinds of repairs.
 fn read(text: &str) -> (String, Vec<String>) {
@@ -57,6 +57,12 @@ fn keys_and_strings_in_other_quotes_or_none() {
         ("{“a”: “x”, ‘b’: ‘y’}", r#"{"a":"x","b":"y"}"#, &["quote-marks"; 4]),
         ("{“a\": “x ”y” z”}", r#"{"a":"x ”y” z"}"#, &["quote-marks", "quote-marks", "unescaped-quote"]),
         ("{\"a\": `x`}", r#"{"a":"x"}"#, &["quote-marks"]),
+        (
+            r#"{a: <|"|>x "y" \n<|"|>, "b": [<|"|>z<|"|]}"#,
+            r#"{"a":"x \"y\" \\n","b":["z"]}"#,
+            &["unquoted-key", "quote-marks", "quote-marks"],
+        ),
+        (r#"{"a": ["<|"|>x<|"|>", "<|"|y<|"|"],}"#, r#"{"a":["<|\"|>x<|\"|>","<|\"|y<|\"|"]}"#, &["trailing-comma"]),
         ("{\"a\": \"\"\"one\n\"two\" \"\"\"}", r#"{"a":"one\n\"two\" "}"#, &["quote-marks", "control-character"]),
         (r#"{"a": """he said "no"""", "b": ''''''}"#, r#"{"a":"he said \"no\"","b":""}"#, &["quote-marks"; 2]),
     ]);
@@ -311,20 +317,4 @@ fn notation_is_told_from_structure() {
     ] {
         assert_eq!(repair_object(text).unwrap().only_notation, notation, "{text}");
     }
-}
-
-#[test]
-fn several_values_of_one_text() {
-    for (text, values) in [
-        (r#"{"a": 1} {"b": 2}"#, &[r#"{"a":1}"#, r#"{"b":2}"#][..]),
-        (r#"{"a": 1}; {"b": 2}"#, &[r#"{"a":1}"#, r#"{"b":2}"#]),
-        (r#"[{"a": 1}, {'b': {"c": 2}]"#, &[r#"[{"a":1},{"b":{"c":2}}]"#]),
-        ("```json\n[{\"a\": 1}]\n```", &[r#"[{"a":1}]"#]),
-        (r#"{"a": 1}]"#, &[r#"{"a":1}"#]),
-    ] {
-        let read: Vec<String> = repair_values(text, None).unwrap().into_iter().map(|value| value.json).collect();
-        assert_eq!(read, values, "{text}");
-    }
-    assert!(repair_values("text {\"a\": 1}", None).is_err());
-    assert!(repair_values("", None).is_err());
 }

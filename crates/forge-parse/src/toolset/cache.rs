@@ -40,6 +40,10 @@ impl ToolsetCache {
         // Compiled outside the lock: others need not wait for it.
         let toolset = Toolset::compile(specs.to_vec());
         let mut entries = self.lock();
+        if let Some(entry) = entries.iter().find(|entry| entry.hash == hash) {
+            // Somebody else was faster.
+            return Arc::clone(&entry.toolset);
+        }
         if entries.len() >= self.capacity {
             entries.remove(0);
         }
