@@ -262,6 +262,7 @@ impl Parser {
 }
 
 /// The bytes at which prose may end.
+#[expect(clippy::indexing_slicing, reason = "evaluated when the crate is compiled, where a wrong index is an error")]
 const TRIGGERS: [bool; 256] = {
     let mut triggers = [false; 256];
     triggers[b'\n' as usize] = true;
