@@ -73,11 +73,17 @@ fn describe_type(root: &Value, schema: &Map<String, Value>, kind: &str, steps: u
         "array" => {
             let items = schema.get("items").filter(|items| items.is_object() && steps > 0);
             let of = items.map(|items| format!(" whose items are each {}", describe(root, items, steps - 1)));
-            format!("a list{}{}", count(schema, "minItems", "maxItems", "items"), of.unwrap_or_default())
+            format!("a list{}{}", count(schema, "minItems", "maxItems", "item"), of.unwrap_or_default())
         }
         "object" => {
             let keys = schema.get("properties").and_then(Value::as_object).filter(|keys| !keys.is_empty());
-            let with = keys.map(|keys| format!(" with the keys {}", listed(keys.keys().map(|key| format!("`{key}`")))));
+            let with = keys.map(|keys| {
+                format!(
+                    " with the {} {}",
+                    if keys.len() == 1 { "key" } else { "keys" },
+                    listed(keys.keys().map(|key| format!("`{key}`")))
+                )
+            });
             format!("an object{}", with.unwrap_or_default())
         }
         other => other.to_owned(),
@@ -106,7 +112,7 @@ fn range(schema: &Map<String, Value>) -> String {
 }
 
 fn string_rules(schema: &Map<String, Value>) -> String {
-    let mut words = count(schema, "minLength", "maxLength", "characters");
+    let mut words = count(schema, "minLength", "maxLength", "character");
     if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
         words.push_str(&format!(" that matches the pattern {pattern}"));
     }
@@ -121,11 +127,60 @@ fn string_rules(schema: &Map<String, Value>) -> String {
 
 fn count(schema: &Map<String, Value>, low: &str, high: &str, unit: &str) -> String {
     let bound = |key: &str| schema.get(key).and_then(Value::as_u64);
+    let several = |number: u64| if number == 1 { unit.to_owned() } else { format!("{unit}s") };
     match (bound(low), bound(high)) {
-        (Some(low), Some(high)) => format!(" of {low} to {high} {unit}"),
-        (Some(low), None) => format!(" of at least {low} {unit}"),
-        (None, Some(high)) => format!(" of at most {high} {unit}"),
+        (Some(low), Some(high)) if low == high => format!(" of {low} {}", several(low)),
+        (Some(low), Some(high)) => format!(" of {low} to {high} {unit}s"),
+        (Some(low), None) => format!(" of at least {low} {}", several(low)),
+        (None, Some(high)) => format!(" of at most {high} {}", several(high)),
         (None, None) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::allowed;
+
+    #[test]
+    fn schemas_in_words() {
+        let table: [(Value, &str); 17] = [
+            (json!({}), "any value"),
+            (json!({"type": "integer", "minimum": 1, "maximum": 5}), "an integer from 1 to 5"),
+            (json!({"type": "number", "exclusiveMinimum": 0}), "a number above 0"),
+            (
+                json!({"type": "number", "multipleOf": 0.5, "maximum": 2}),
+                "a number of at most 2 that is a multiple of 0.5",
+            ),
+            (json!({"type": "boolean"}), "true or false"),
+            (json!({"type": "string", "minLength": 1}), "a string of at least 1 character"),
+            (json!({"type": "string", "pattern": "^a"}), "a string that matches the pattern ^a"),
+            (json!({"type": "string", "format": "date"}), "a string in the format date, such as 2030-01-31"),
+            (json!({"type": "array", "minItems": 2, "maxItems": 2}), "a list of 2 items"),
+            (json!({"type": "array", "items": {"type": "integer"}}), "a list whose items are each an integer"),
+            (json!({"enum": ["a", 1, null]}), "one of \"a\", 1, null"),
+            (json!({"const": "a"}), "exactly \"a\""),
+            (json!({"type": ["string", "null"]}), "a string or null"),
+            (json!({"anyOf": [{"type": "integer"}, {"type": "null"}]}), "an integer or null"),
+            (json!({"properties": {"a": {}}}), "an object with the key `a`"),
+            (json!({"$ref": "#/$defs/x"}), "a string"),
+            (json!({"allOf": [{"$ref": "#/$defs/x"}], "description": "d"}), "a string"),
+        ];
+        for (schema, words) in table {
+            let root = json!({"$defs": {"x": {"type": "string"}}});
+            assert_eq!(allowed(&root, &schema), words, "{schema}");
+        }
+    }
+
+    #[test]
+    fn long_lists_are_cut_and_references_in_a_circle_end() {
+        let many: Vec<usize> = (0..100).collect();
+        assert!(allowed(&Value::Null, &json!({"enum": many})).ends_with("22, 23, and 76 more"));
+        let circle = json!({"$ref": "#"});
+        assert_eq!(allowed(&circle, &circle), "any value");
+        let nested = json!({"type": "array", "items": {"$ref": "#"}});
+        assert!(allowed(&nested, &nested).starts_with("a list whose items are each a list"));
     }
 }
 
