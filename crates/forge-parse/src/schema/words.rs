@@ -137,6 +137,21 @@ fn count(schema: &Map<String, Value>, low: &str, high: &str, unit: &str) -> Stri
     }
 }
 
+/// `one of a, b, c`, cut after a while.
+pub(crate) fn one_of(options: impl Iterator<Item = String>) -> String {
+    format!("one of {}", listed(options))
+}
+
+fn listed(options: impl Iterator<Item = String>) -> String {
+    let mut options = options;
+    let mut words: Vec<String> = options.by_ref().take(MAX_LISTED).collect();
+    let rest = options.count();
+    if rest > 0 {
+        words.push(format!("and {rest} more"));
+    }
+    words.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -182,19 +197,4 @@ mod tests {
         let nested = json!({"type": "array", "items": {"$ref": "#"}});
         assert!(allowed(&nested, &nested).starts_with("a list whose items are each a list"));
     }
-}
-
-/// `one of a, b, c`, cut after a while.
-pub(crate) fn one_of(options: impl Iterator<Item = String>) -> String {
-    format!("one of {}", listed(options))
-}
-
-fn listed(options: impl Iterator<Item = String>) -> String {
-    let mut options = options;
-    let mut words: Vec<String> = options.by_ref().take(MAX_LISTED).collect();
-    let rest = options.count();
-    if rest > 0 {
-        words.push(format!("and {rest} more"));
-    }
-    words.join(", ")
 }
