@@ -32,9 +32,10 @@ enum Piece {
 }
 
 /// Whether a line that begins so may be a block, at a glance.
-pub(crate) fn may_begin(line: &str, whole_message: bool) -> bool {
+pub(crate) fn may_begin(line: &str, place: &Place<'_>, whole_message: bool) -> bool {
     match line.chars().next() {
-        Some('{' | '[' | '`' | '~' | '<' | '#') => true,
+        Some('{' | '[' | '`' | '~' | '#') => true,
+        Some('<') => tool_tag::may_begin(line, place),
         Some(c) if c.is_alphabetic() || c == '_' => {
             whole_message
                 || [braced::PREFIX, FUNCTOOLS].iter().any(|word| line.starts_with(word) || word.starts_with(line))

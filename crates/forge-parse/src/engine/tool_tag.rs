@@ -13,7 +13,7 @@ const DIALECT: Dialect = Dialect::named("tool-tag");
 /// Reads the call whose tag begins the text. Only offered tools and their own properties count.
 pub(crate) fn read(text: &str, place: &Place<'_>) -> Item {
     let tag = match read_tag(text, place.more()) {
-        TagRead::More if may_be_tool(text, place) => return Item::More,
+        TagRead::More if may_begin(text, place) => return Item::More,
         TagRead::More | TagRead::Nothing => return Item::Nothing,
         TagRead::Tag(tag) => tag,
     };
@@ -34,11 +34,20 @@ pub(crate) fn read(text: &str, place: &Place<'_>) -> Item {
     }
 }
 
-/// Whether the start of a tag may still become the name of a tool.
-fn may_be_tool(text: &str, place: &Place<'_>) -> bool {
-    let begun = text.trim_start_matches('<');
-    let begun = begun.split(|c: char| c.is_whitespace()).next().unwrap_or_default();
-    begun.len() < text.len() && place.toolset.names().any(|name| starts_ignoring_case(name, begun))
+/// Whether a tag names an offered tool, or with more text may.
+pub(crate) fn may_begin(text: &str, place: &Place<'_>) -> bool {
+    let inner = text.strip_prefix('<').unwrap_or_default();
+    let end = inner.find(|c: char| c.is_whitespace() || matches!(c, '>' | '/' | '='));
+    match end.and_then(|end| inner.get(..end)) {
+        // A namespace may stand before the name.
+        Some(name) => !name.is_empty() && resolved(place.toolset, name.rsplit(':').next().unwrap_or(name)).is_some(),
+        None => place.more() && may_become(inner, place),
+    }
+}
+
+fn may_become(begun: &str, place: &Place<'_>) -> bool {
+    let begun = begun.rsplit(':').next().unwrap_or(begun);
+    place.toolset.names().any(|name| starts_ignoring_case(name, begun))
 }
 
 fn starts_ignoring_case(name: &str, begun: &str) -> bool {

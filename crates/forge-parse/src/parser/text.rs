@@ -225,7 +225,9 @@ impl Parser {
         }
         let line = self.rest().get(indent..)?;
         // The words before are looked at only where there may be a block: that costs more than the rest of the line.
-        if !block::may_begin(line, whole_message) || (!whole_message && introduces_example(self.context.before())) {
+        if !block::may_begin(line, &self.place(), whole_message)
+            || (!whole_message && introduces_example(self.context.before()))
+        {
             return self.fence(indent);
         }
         let found = block::read(line, &self.place(), &self.toolset, whole_message);
@@ -261,21 +263,16 @@ impl Parser {
     }
 }
 
-/// The bytes at which prose may end.
-#[expect(clippy::indexing_slicing, reason = "evaluated when the crate is compiled, where a wrong index is an error")]
-const TRIGGERS: [bool; 256] = {
-    let mut triggers = [false; 256];
-    triggers[b'\n' as usize] = true;
-    triggers[b'`' as usize] = true;
-    triggers[b'<' as usize] = true;
-    triggers[b'[' as usize] = true;
-    triggers[FIRST_OF_THINK as usize] = true;
-    triggers
-};
-
 /// The character that opens a marker of thinking, and its first byte, which many punctuation marks share.
 const THINK: char = '\u{25c1}';
 const FIRST_OF_THINK: u8 = 0xe2;
+
+/// The first byte at which prose may end.
+fn next_trigger(bytes: &[u8]) -> Option<usize> {
+    let first = memchr::memchr3(b'\n', b'<', b'`', bytes);
+    let before = bytes.get(..first.unwrap_or(bytes.len()))?;
+    memchr::memchr2(b'[', FIRST_OF_THINK, before).or(first)
+}
 
 /// Where something stands that has to be looked at. With text before it, lines that begin like prose are passed over
 /// at once.
@@ -283,7 +280,7 @@ fn end_of_prose(text: &str, any_text: bool) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = 0;
     loop {
-        at += bytes.get(at..)?.iter().position(|byte| TRIGGERS.get(usize::from(*byte)) == Some(&true))?;
+        at += next_trigger(bytes.get(at..)?)?;
         let passed = match bytes.get(at) {
             Some(b'\n') => any_text && bytes.get(at + 1..).is_some_and(begins_like_prose),
             Some(&FIRST_OF_THINK) => !text.get(at..).is_some_and(|rest| rest.starts_with(THINK)),
