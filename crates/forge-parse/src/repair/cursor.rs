@@ -29,6 +29,11 @@ impl<'t> Cursor<'t> {
         self.rest().chars().next()
     }
 
+    /// The character before this place.
+    pub(super) fn character_before(&self) -> Option<char> {
+        self.text.get(..self.at)?.chars().next_back()
+    }
+
     /// All text from here on.
     pub(super) fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()

@@ -13,12 +13,35 @@ use super::{Cut, RepairError};
 struct Text<'k> {
     quote: Quote,
     around: Surroundings<'k>,
+    /// How many quotes were found that belong to the text, without apostrophes.
+    inner: usize,
     /// A quote was found that belongs to the text.
     doubtful: bool,
+    /// The first of them stands behind a digit, as the sign for inches does.
+    inch: bool,
     /// The end of the last Windows path that was looked at.
     path_until: usize,
     /// Whether the backslashes of that path are literal: the model didn't escape them.
     literal_path: bool,
+}
+
+impl Text<'_> {
+    /// Whether the quotes inside come in pairs, so that the next one can end the string. A single one can be the
+    /// sign for inches.
+    fn is_balanced(&self) -> bool {
+        self.inner.is_multiple_of(2) || (self.inner == 1 && self.inch)
+    }
+
+    /// Counts the quote at the cursor as part of the text.
+    fn take_in(&mut self, cursor: &Cursor<'_>, length: usize) {
+        let (before, after) = (cursor.character_before(), cursor.ahead(length).character());
+        let within_word = before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric);
+        if !(within_word && matches!(self.quote.mark, Mark::Single | Mark::SmartSingle)) {
+            self.inner += 1;
+            self.inch |= self.inner == 1 && before.is_some_and(|before| before.is_ascii_digit());
+        }
+        self.doubtful = true;
+    }
 }
 
 impl Reader<'_, '_> {
@@ -29,7 +52,8 @@ impl Reader<'_, '_> {
         self.cursor.at += length;
         self.out.push('"');
         let around = self.surroundings(role);
-        let mut text = Text { quote, around, doubtful: false, path_until: 0, literal_path: false };
+        let mut text =
+            Text { quote, around, inner: 0, doubtful: false, inch: false, path_until: 0, literal_path: false };
         self.read_text(&mut text, start)?;
         self.out.push('"');
         self.keep_seen(text.around.seen);
@@ -43,7 +67,8 @@ impl Reader<'_, '_> {
             self.copy_plain(quote);
             let Some(byte) = self.cursor.byte() else { return Err(self.unclosed(start, text)) };
             if let Some(length) = quote.close(&self.cursor) {
-                if text.around.may_end(&self.cursor.ahead(length), text.doubtful) || quote.triple {
+                let may_end = text.is_balanced() && text.around.may_end(&self.cursor.ahead(length), text.doubtful);
+                if may_end || quote.triple {
                     self.cursor.at += length;
                     return Ok(());
                 }
@@ -58,7 +83,7 @@ impl Reader<'_, '_> {
                     }
                     self.note(Kind::UnescapedQuote);
                 }
-                text.doubtful = true;
+                text.take_in(&self.cursor, length);
                 self.copy_quote(length);
                 continue;
             }

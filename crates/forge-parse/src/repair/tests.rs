@@ -180,6 +180,11 @@ fn quotes_inside_strings() {
             r#"{"file":"a.json","text":"{\"file\": \"b\", \"text\": \"c\"}"}"#,
             &["unescaped-quote"],
         ),
+        (
+            r#"{"a": "{"b": "c", "d": "1"}", "e": [1]}"#,
+            r#"{"a":"{\"b\": \"c\", \"d\": \"1\"}","e":[1]}"#,
+            &["unescaped-quote"],
+        ),
         (r#"{"a": {"b": "x "y" z"}"#, r#"{"a":{"b":"x \"y\" z"}}"#, &["unescaped-quote", "missing-closer"]),
     ]);
 }
@@ -263,7 +268,9 @@ fn what_has_no_single_reading_is_refused() {
         r#"{"a": "x "y""#,
         r#"{"a": "C:\dir\"}"#,
         r#"{"a": Paris, France}"#,
-        r#"{"a": "x "y", "b": "z"", "b": 1}"#,
+        r#"{"a": "say "hi"}"#,
+        r#"{"a": "{"b": "c", "d": "1"}"#,
+        r#"{'a': 'the dogs' bowl'}"#,
         r#"{"a": "one "two" three" "b": 2}"#,
         r#"{"a": {"b": {"c": 1], "d": 2}"#,
         r#"{"line": "sleep 3\n3", "printf A=$A; printf B=$B_SIZE\n</parameter": "#,
