@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::call_object::{CallObject, NamedCall, read_object};
+use crate::call_object::{CallObject, NamedCall, OTHER_KEYS, read_object};
 use crate::engine::{Attempt, Item, Place, announced, braced, json, pythonic, resolved, tool_tag};
 use crate::extent::{Extent, object_extent};
 use crate::marker::{Lookup, Marker, lookup};
@@ -34,7 +34,8 @@ enum Piece {
 /// Whether a line that begins so may be a block, at a glance.
 pub(crate) fn may_begin(line: &str, place: &Place<'_>, whole_message: bool) -> bool {
     match line.chars().next() {
-        Some('{' | '[' | '`' | '~' | '#') => true,
+        Some('{' | '[' | '`' | '~') => true,
+        Some('#') => whole_message,
         Some('<') => tool_tag::may_begin(line, place),
         Some(c) if c.is_alphabetic() || c == '_' => {
             whole_message
@@ -114,7 +115,7 @@ impl Reader<'_> {
     }
 
     fn heading(&self, text: &str) -> Option<Option<usize>> {
-        if !self.whole_message {
+        if !self.whole_message || !text.starts_with('#') {
             return None;
         }
         let (line, end) = text.split_once('\n').map_or((text, None), |(line, _)| (line, Some(line.len() + 1)));
@@ -165,7 +166,7 @@ impl Reader<'_> {
     /// The attempts in an object that is meant as a call; none if it is data.
     fn meant(&self, object: &str, end: End) -> Option<Vec<Attempt>> {
         let dialect = Dialect::named("bare-json");
-        match read_object(object) {
+        match read_object(object, self.toolset) {
             Ok((CallObject::Call(call), unclosed)) => {
                 if !self.is_call(&call) {
                     return None;
@@ -190,7 +191,7 @@ impl Reader<'_> {
     fn is_call(&self, call: &NamedCall) -> bool {
         let Some(arguments) = &call.arguments else { return false };
         let shaped =
-            arguments.starts_with(['{', '"']) && call.others.iter().all(|key| HARMLESS.contains(&key.as_str()));
+            arguments.starts_with(['{', '"']) && call.others.iter().all(|key| OTHER_KEYS.contains(&key.as_str()));
         if !shaped || is_schema(arguments) {
             return false;
         }
@@ -351,7 +352,8 @@ impl Reader<'_> {
             let calls = first == Some('[') || self.may_be_python(content, false);
             return calls.then_some(FenceKind::Calls(kind));
         }
-        if self.whole_message && first == Some('<') && (any || MARKUP_FENCES.contains(&info)) {
+        // A fence in a fence is shown, so that no text makes the reading deeper and deeper.
+        if self.whole_message && !self.place.nested && first == Some('<') && (any || MARKUP_FENCES.contains(&info)) {
             return match lookup(content, self.more()) {
                 Lookup::Prefix => Some(FenceKind::Undecided),
                 Lookup::Found(Marker::Open(_) | Marker::Tag, _) => Some(FenceKind::Calls(Fenced::Marked)),
@@ -418,21 +420,6 @@ fn promising(text: &str, more: bool) -> Option<bool> {
 fn names_arguments(object: &str) -> bool {
     ["arguments", "parameters", "args", "input"].iter().any(|key| object.contains(key))
 }
-
-/// Keys that may stand beside name and arguments in a call.
-const HARMLESS: &[&str] = &[
-    "type",
-    "id",
-    "index",
-    "call_id",
-    "tool_call_id",
-    "thought",
-    "thoughts",
-    "reasoning",
-    "explanation",
-    "role",
-    "status",
-];
 
 /// Whether these arguments are the schema of a tool's arguments.
 fn is_schema(arguments: &str) -> bool {

@@ -1,5 +1,7 @@
 //! Where in a text the parser stands: line, code, quotation. What decides whether a marker is meant or shown.
 
+use crate::intent::introduces_example;
+
 /// How much of the text behind the current place is remembered, in bytes.
 const MEMORY: usize = 2048;
 
@@ -31,6 +33,9 @@ pub(crate) struct TextContext {
     marker_shown: bool,
     /// The element of a document that is open: what it holds is shown.
     document: Option<String>,
+    /// Whether the text so far leads to an example, once that was judged: while a piece is held it is asked again and
+    /// again.
+    leads_to_example: Option<bool>,
 }
 
 impl TextContext {
@@ -39,6 +44,7 @@ impl TextContext {
         if text.is_empty() {
             return;
         }
+        self.leads_to_example = None;
         let blank = text.bytes().all(|byte| byte.is_ascii_whitespace());
         if !blank {
             self.any_text = true;
@@ -84,6 +90,13 @@ impl TextContext {
     /// The text just before, as far as it is remembered.
     pub(crate) fn before(&self) -> &str {
         suffix(&self.tail, MEMORY)
+    }
+
+    /// Whether the text so far says that what follows is an example or a quotation.
+    pub(crate) fn leads_to_example(&mut self) -> bool {
+        let judged = self.leads_to_example.unwrap_or_else(|| introduces_example(self.before()));
+        self.leads_to_example = Some(judged);
+        judged
     }
 
     /// This line up to here.

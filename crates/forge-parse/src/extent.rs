@@ -1,5 +1,6 @@
 //! Where a JSON object ends in a text that goes on: strictly, or as nearly as broken JSON lets one say.
 
+use crate::effort::spend;
 use crate::marker::{Lookup, Marker, lookup};
 use crate::repair::MAX_DEPTH;
 
@@ -88,6 +89,7 @@ fn strict(bytes: &[u8]) -> Strict {
     let mut expect = Expect::Value;
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
+        spend(1);
         if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
             at += 1;
             continue;
@@ -241,12 +243,21 @@ fn lenient(text: &str, more: bool) -> Lenient {
     let mut before = b'{';
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
+        spend(1);
         match byte {
             b'{' | b'[' => brackets.open(byte),
             b'}' => {
                 brackets.close(b'{');
                 if brackets.is_empty() {
-                    return Lenient::Ends(at + 1);
+                    match bytes.get(at + 1) {
+                        None if more => return Lenient::More,
+                        // The brace stands in a string whose quotes are not escaped: `{"a": "{"b": 1}"}`.
+                        Some(b'"') => {
+                            brackets.open(b'{');
+                            at += 1;
+                        }
+                        Some(_) | None => return Lenient::Ends(at + 1),
+                    }
                 }
             }
             b']' => {
@@ -379,6 +390,7 @@ mod tests {
             (r#"{"a": "f("x", "y")"} x"#, 20),
             (r#"{"a": {"b": ["c"]}]</tool_call>"#, 18),
             ("{\"a\": 1 </tool_call>", 8),
+            (r#"{"a": "{"b": "c", "d": {"e": "1"}}", "f": 2} x"#, 44),
         ] {
             assert_eq!(object_extent(text, false), Extent::Sloppy(len), "{text}");
         }

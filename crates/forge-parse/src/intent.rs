@@ -1,5 +1,8 @@
 //! What the words before a block say about it: a call, or an example of one.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// Words that anywhere in the paragraph introduce something to look at.
 const EXAMPLE: &[&str] =
     &["example", "examples", "for instance", "e.g", "sample", "illustration", "hypothetical", "hypothetically"];
@@ -113,10 +116,59 @@ const INTENTION: &[&str] = &[
 pub(crate) fn introduces_example(before: &str) -> bool {
     let paragraph = before.trim_end();
     let paragraph = paragraph.rsplit_once("\n\n").map_or(paragraph, |(_, last)| last);
-    let words = plain_words(paragraph);
-    let sentence = plain_words(last_sentence(paragraph));
-    let any = |phrases: &[&str], text: &str| phrases.iter().any(|phrase| contains(text, phrase));
-    any(EXAMPLE, &words) || any(CONDITION, &sentence) || (any(DESCRIPTION, &sentence) && !any(INTENTION, &sentence))
+    if said(&plain_words(paragraph)).example {
+        return true;
+    }
+    let sentence = said(&plain_words(last_sentence(paragraph)));
+    sentence.condition || (sentence.description && !sentence.intention)
+}
+
+/// What kinds of phrases a text has.
+#[derive(Clone, Copy, Debug, Default)]
+struct Said {
+    example: bool,
+    condition: bool,
+    description: bool,
+    intention: bool,
+}
+
+type Note = fn(&mut Said);
+
+/// The phrases by their first word, with what they say.
+fn phrases() -> &'static HashMap<&'static str, Vec<(&'static str, Note)>> {
+    static PHRASES: LazyLock<HashMap<&'static str, Vec<(&'static str, Note)>>> = LazyLock::new(|| {
+        let lists: [(&[&str], Note); 4] = [
+            (EXAMPLE, |said| said.example = true),
+            (CONDITION, |said| said.condition = true),
+            (DESCRIPTION, |said| said.description = true),
+            (INTENTION, |said| said.intention = true),
+        ];
+        let mut index: HashMap<_, Vec<_>> = HashMap::new();
+        for (list, note) in lists {
+            for phrase in list {
+                let first = phrase.split(' ').next().unwrap_or(phrase);
+                index.entry(first).or_default().push((*phrase, note));
+            }
+        }
+        index
+    });
+    &PHRASES
+}
+
+/// Finds all phrases in one pass over the words, which stand between single blanks.
+fn said(words: &str) -> Said {
+    let index = phrases();
+    let mut found = Said::default();
+    let mut rest = words.trim_start_matches(' ');
+    while let Some((word, behind)) = rest.split_once(' ') {
+        for (phrase, note) in index.get(word).into_iter().flatten() {
+            if rest.strip_prefix(phrase).is_some_and(|behind| behind.starts_with(' ')) {
+                note(&mut found);
+            }
+        }
+        rest = behind;
+    }
+    found
 }
 
 fn last_sentence(text: &str) -> &str {
@@ -127,22 +179,20 @@ fn last_sentence(text: &str) -> &str {
 
 /// The words in lower case with single blanks between them and around them.
 fn plain_words(text: &str) -> String {
-    let lower = text.to_lowercase().replace('\u{2019}', "'");
-    let words =
-        lower.split(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '.'))).map(|word| word.trim_matches('.'));
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '\'' | '\u{2019}' | '.');
+    let words = text.split(|c: char| !is_part(c)).map(|word| word.trim_matches('.'));
     let mut plain = String::from(" ");
     for word in words.filter(|word| !word.is_empty()) {
-        plain.push_str(word);
+        for c in word.chars() {
+            match c {
+                '\u{2019}' => plain.push('\''),
+                c if c.is_ascii() => plain.push(c.to_ascii_lowercase()),
+                c => plain.extend(c.to_lowercase()),
+            }
+        }
         plain.push(' ');
     }
     plain
-}
-
-fn contains(words: &str, phrase: &str) -> bool {
-    words.match_indices(phrase).any(|(at, _)| {
-        let before = words.get(..at).is_some_and(|before| before.ends_with(' '));
-        before && words.get(at + phrase.len()..).is_some_and(|behind| behind.starts_with(' '))
-    })
 }
 
 #[cfg(test)]

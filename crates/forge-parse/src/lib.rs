@@ -32,6 +32,7 @@ mod call_object;
 pub mod cases;
 mod context;
 mod dialect;
+mod effort;
 mod engine;
 mod extent;
 mod fault;

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use crate::dialect::DIALECTS;
+use crate::effort::spend;
 use crate::think::WRAPPERS;
 
 /// What a marker does.
@@ -174,6 +175,7 @@ fn labelled(text: &str, place: usize) -> Match {
 
 /// What stands at the start of `text`. With `more` text may follow, so that a shorter marker waits for a longer one.
 pub(crate) fn lookup(text: &str, more: bool) -> Lookup {
+    spend(1);
     let mut chars = text.chars();
     let first = chars.next();
     if !first.is_some_and(|c| matches!(c, '<' | '[' | '\u{25c1}' | 'f')) {

@@ -184,7 +184,7 @@ fn fused_pairs(toolset: &Toolset, call: StructuredCall<'_>) -> Option<Result<Par
     if !call.name.contains("<arg_key>") || !matches!(call.arguments.trim(), "" | "{}") {
         return None;
     }
-    let place = Place { toolset, row: None, finish: Some(FinishReason::Stop) };
+    let place = Place { toolset, row: None, finish: Some(FinishReason::Stop), nested: false };
     match named::read(call.name, &place) {
         Item::Read(_, attempts) => attempts.into_iter().next(),
         Item::More | Item::Nothing => None,

@@ -1,6 +1,7 @@
 //! What follows an opening marker: calls of any grammar, list punctuation, closing markers.
 
 use crate::End;
+use crate::effort::spend;
 use crate::engine::{Attempt, Item, Place, braced, json, named, pythonic, tagged, tool_tag};
 use crate::extent::{Extent, string_extent};
 use crate::marker::{Lookup, Marker, lookup};
@@ -46,6 +47,7 @@ impl Section {
     pub(crate) fn next(&mut self, text: &str, place: &Place<'_>) -> Next {
         let rest = text.trim_start();
         let blank = text.len() - rest.len();
+        spend(1 + blank);
         if rest.is_empty() {
             return if place.more() { Next::More } else { Next::Leave };
         }
@@ -58,6 +60,9 @@ impl Section {
             }
             Lookup::Found(Marker::Close | Marker::Noise | Marker::Separator, len) => return Next::Skip(blank + len),
             Lookup::Found(Marker::Open(row), len) if self.row.is_some() && shares_section(self.row, row) => {
+                // It begins anew: a list may follow again.
+                self.any = false;
+                self.list = false;
                 return Next::Skip(blank + len);
             }
             Lookup::Found(Marker::Open(_) | Marker::ThinkOpen(_) | Marker::ThinkClose | Marker::Header, _) => {
@@ -161,20 +166,46 @@ pub(crate) enum Opened {
     More,
     /// Calls, which with the markers before them take so many bytes; the section goes on.
     Section(usize, Vec<Attempt>, Section),
-    /// No call.
-    Stray,
+    /// No call. Before so many bytes nothing but markers stands, of which none leads to a call.
+    Stray(usize),
 }
 
 /// Reads from an opening marker to the first call.
 pub(crate) fn open(text: &str, row: Option<usize>, marker: usize, place: &Place<'_>) -> Opened {
     let mut section = Section::new(row);
+    let mut run = MarkerRun::default();
     let mut at = marker;
     loop {
-        match section.next(text.get(at..).unwrap_or_default(), place) {
+        let rest = text.get(at..).unwrap_or_default();
+        match section.next(rest, place) {
             Next::More => return Opened::More,
-            Next::Skip(len) => at += len,
+            Next::Skip(len) => {
+                run.skipped(rest, at);
+                at += len;
+            }
             Next::Read(len, attempts) => return Opened::Section(at + len, attempts, section),
-            Next::Leave => return Opened::Stray,
+            Next::Leave => return Opened::Stray(run.last),
+        }
+    }
+}
+
+/// The markers that follow an opening one without anything between. All of them lead to what the last one leads to,
+/// so a run that leads to nothing is passed over at once: the cost stays linear.
+#[derive(Debug, Default)]
+pub(crate) struct MarkerRun {
+    /// Where the last opening marker of the run begins.
+    pub(crate) last: usize,
+    ended: bool,
+}
+
+impl MarkerRun {
+    /// Notes that what begins `rest`, at this place, was skipped.
+    pub(crate) fn skipped(&mut self, rest: &str, at: usize) {
+        let marker = rest.trim_start();
+        match lookup(marker, false) {
+            Lookup::Found(Marker::Open(_), _) if !self.ended => self.last = at + rest.len() - marker.len(),
+            Lookup::Found(..) => {}
+            Lookup::Prefix | Lookup::Nothing => self.ended = true,
         }
     }
 }

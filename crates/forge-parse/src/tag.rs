@@ -1,5 +1,6 @@
 //! One tag of the tagged grammars, read tolerantly: any namespace, `=value` or attributes, a lost final bracket.
 
+use crate::effort::spend;
 use crate::marker::fold;
 
 /// A tag at the start of a text.
@@ -66,6 +67,7 @@ fn unquoted(value: &str) -> &str {
 
 /// Reads the tag at the start of the text.
 pub(crate) fn read_tag(text: &str, more: bool) -> TagRead<'_> {
+    spend(1);
     let Some(inner) = text.strip_prefix('<') else { return TagRead::Nothing };
     let (closing, inner) = inner.strip_prefix('/').map_or((false, inner), |inner| (true, inner));
     let Some((namespace, inner)) = namespace(inner, more) else { return TagRead::More };

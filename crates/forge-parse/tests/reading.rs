@@ -44,6 +44,39 @@ fn a_call_that_is_cut_does_not_run() {
     assert_eq!(outcome(text), (Outcome::Nudge, 0));
 }
 
+fn files() -> Arc<Toolset> {
+    let schema = json!({
+        "type": "object",
+        "properties": {"file": {"type": "string"}, "text": {"type": "string"}},
+        "required": ["file", "text"],
+    });
+    Toolset::compile(vec![ToolSpec::new("write", "Writes a file.", schema)])
+}
+
+#[test]
+fn a_text_that_holds_json_with_bare_quotes_is_read_whole() {
+    for text in [
+        r#"[TOOL_CALLS]write[ARGS]{"file": "x.json", "text": "{"name": "demo", "v": {"n": "1"}}"}"#,
+        r#"<tool_call>{"name": "write", "arguments": {"file": "x.json", "text": "{"name": "demo", "v": {"n": "1"}}"}}</tool_call>"#,
+    ] {
+        let parsed = parse(&files(), &ParserOptions::default(), text, FinishReason::Stop);
+        let texts: Vec<_> = parsed.calls().filter_map(|call| call.arguments.to_object().get("text").cloned()).collect();
+        assert_eq!(texts, [json!(r#"{"name": "demo", "v": {"n": "1"}}"#)], "{text}: {:?}", parsed.attempts);
+    }
+}
+
+#[test]
+fn a_call_with_two_names_is_a_fault() {
+    let text = r#"<tool_call>{"name": "weather", "name": "other", "arguments": {"city": "Oslo"}}</tool_call>"#;
+    assert_eq!(outcome(text), (Outcome::Nudge, 0));
+}
+
+#[test]
+fn each_opening_marker_may_begin_a_list() {
+    let text = r#"[TOOL_CALLS][{"name": "weather", "arguments": {"city": "Oslo"}}][TOOL_CALLS][{"name": "weather", "arguments": {"city": "Rome"}}]"#;
+    assert_eq!(outcome(text), (Outcome::Calls, 2));
+}
+
 #[test]
 fn structured_calls_keep_their_place() {
     let calls = [

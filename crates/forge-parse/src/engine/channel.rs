@@ -103,7 +103,7 @@ fn preamble(text: &str, start: usize, place: &Place<'_>) -> Message {
         Extent::Strict(len) | Extent::Sloppy(len) | Extent::Unfinished { len, .. } => len,
     };
     let object = body.get(..len).unwrap_or(body);
-    if matches!(read_object(object), Ok((CallObject::Call(ref call), _)) if call.arguments.is_some()) {
+    if matches!(read_object(object, place.toolset), Ok((CallObject::Call(ref call), _)) if call.arguments.is_some()) {
         return Message::Call(at + len, super::json::attempts(object, End::Complete, place));
     }
     let fault = nameless(place.toolset, "the message has arguments and no recipient", object);

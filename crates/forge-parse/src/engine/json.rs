@@ -26,7 +26,7 @@ pub(crate) fn read(text: &str, place: &Place<'_>) -> Item {
 /// The calls in an object's text; a marker says that it is meant as one.
 pub(crate) fn attempts(object: &str, end: End, place: &Place<'_>) -> Vec<Attempt> {
     let dialect = place.dialect(Engine::Json, "bare-json");
-    match read_object(object) {
+    match read_object(object, place.toolset) {
         Ok((_, true)) if end == End::Cut => {
             vec![Err(truncated(place.toolset, name_in_part(object).as_deref(), object))]
         }
@@ -44,7 +44,7 @@ pub(crate) fn calls_of(found: CallObject, raw: &str, dialect: &Dialect, place: &
         }
         CallObject::Envelope(items) => items
             .iter()
-            .flat_map(|item| match read_object(item) {
+            .flat_map(|item| match read_object(item, place.toolset) {
                 Ok((CallObject::Call(call), _)) => vec![read_named(call, dialect, place)],
                 Ok((CallObject::Envelope(_) | CallObject::Other, _)) => {
                     vec![Err(nameless(place.toolset, NO_NAME, item))]

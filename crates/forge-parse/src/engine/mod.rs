@@ -37,6 +37,8 @@ pub(crate) struct Place<'t> {
     pub(crate) row: Option<usize>,
     /// Why the output ended; none while more text may follow.
     pub(crate) finish: Option<FinishReason>,
+    /// Whether the text is a part of a message: what stands in a fence, or in thinking that never ended.
+    pub(crate) nested: bool,
 }
 
 impl Place<'_> {

@@ -22,8 +22,28 @@ pub(crate) fn name_length(text: &str) -> usize {
     text.char_indices().find(|(_, c)| !is_name_char(*c)).map_or(text.len(), |(at, _)| at)
 }
 
-/// Reads a name with its arguments at the start of the text.
+/// Reads a name with its arguments at the start of the text. `function<sep>NAME`: the word is the type of the call.
 pub(crate) fn read(text: &str, place: &Place<'_>) -> Item {
+    let behind = behind_type(text, place).filter(|behind| behind.starts_with(is_name_char));
+    let Some(behind) = behind else { return named(text, place) };
+    match named(behind, place) {
+        Item::Read(len, attempts) => Item::Read(text.len() - behind.len() + len, attempts),
+        undecided @ (Item::More | Item::Nothing) => undecided,
+    }
+}
+
+/// What follows the type of a call and its separator.
+fn behind_type<'t>(text: &'t str, place: &Place<'_>) -> Option<&'t str> {
+    const TYPE: &str = "function";
+    let head = text.get(..TYPE.len()).filter(|head| head.eq_ignore_ascii_case(TYPE))?;
+    let behind = text.get(head.len()..)?.trim_start();
+    match lookup(behind, place.more()) {
+        Lookup::Found(Marker::Separator, len) => behind.get(len..).map(str::trim_start),
+        Lookup::Found(..) | Lookup::Prefix | Lookup::Nothing => None,
+    }
+}
+
+fn named(text: &str, place: &Place<'_>) -> Item {
     let length = name_length(text);
     if length == 0 || length > MAX_NAME {
         return Item::Nothing;
@@ -62,6 +82,16 @@ fn bare(name: &str, text: &str, len: usize, place: &Place<'_>) -> Item {
 }
 
 fn separated(name: &str, text: &str, at: usize, place: &Place<'_>) -> Item {
+    let id = text.get(name.len()..).is_some_and(|behind| behind.trim_start().starts_with(CALL_ID));
+    let body = text.get(at..).unwrap_or_default().trim_start();
+    if id && !body.is_empty() && !body.starts_with(['{', '"', '`', '<']) {
+        return behind_id(name, text, text.len() - body.len(), place);
+    }
+    behind_separator(name, text, at, place)
+}
+
+/// Arguments behind the separator that ends at `at`.
+fn behind_separator(name: &str, text: &str, at: usize, place: &Place<'_>) -> Item {
     let body = text.get(at..).unwrap_or_default().trim_start();
     let at = text.len() - body.len();
     if body.is_empty() {
@@ -77,18 +107,7 @@ fn separated(name: &str, text: &str, at: usize, place: &Place<'_>) -> Item {
     if body.starts_with('`') {
         return fenced(name, text, at, place);
     }
-    if body.starts_with('<') {
-        return Item::Nothing;
-    }
-    if text.get(name.len()..).is_some_and(|behind| behind.trim_start().starts_with(CALL_ID)) {
-        return behind_id(name, text, at, place);
-    }
-    // `function<sep>NAME`: the first word was the type of the call.
-    match read(body, place) {
-        Item::Read(len, attempts) if name.eq_ignore_ascii_case("function") => Item::Read(at + len, attempts),
-        Item::More => Item::More,
-        Item::Read(..) | Item::Nothing => Item::Nothing,
-    }
+    Item::Nothing
 }
 
 const CALL_ID: &str = "[CALL_ID]";
@@ -98,7 +117,9 @@ fn behind_id(name: &str, text: &str, at: usize, place: &Place<'_>) -> Item {
     let body = text.get(at..).unwrap_or_default();
     let behind = body.get(name_length(body)..).unwrap_or_default();
     match lookup(behind, place.more()) {
-        Lookup::Found(Marker::Separator, len) => separated(name, text, text.len() - behind.len() + len, place),
+        Lookup::Found(Marker::Separator, len) if !behind.starts_with(CALL_ID) => {
+            behind_separator(name, text, text.len() - behind.len() + len, place)
+        }
         Lookup::Prefix => Item::More,
         Lookup::Nothing if behind.is_empty() && place.more() => Item::More,
         Lookup::Found(..) | Lookup::Nothing => Item::Nothing,

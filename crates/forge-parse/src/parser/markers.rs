@@ -7,7 +7,7 @@ use crate::context::TextContext;
 use crate::dialect::DIALECTS;
 use crate::engine::channel;
 use crate::marker::{Lookup, Marker, lookup};
-use crate::section::{Next, Opened, Section, closing_after, open};
+use crate::section::{MarkerRun, Next, Opened, Section, closing_after, open};
 use crate::tag::{TagRead, read_tag};
 
 impl Parser {
@@ -151,16 +151,22 @@ impl Parser {
                 self.mode = Mode::Section(section);
                 Step::Again
             }
-            Opened::Stray => self.unreadable(first, marker),
+            Opened::Stray(run) => self.unreadable(first, marker, run),
         }
     }
 
-    /// A marker without a call behind it. With a closing marker it was meant as one; alone it vanishes.
-    fn unreadable(&mut self, first: char, marker: usize) -> Step {
+    /// A marker without a call behind it, the last of a run of markers that begins at `run`. With a closing marker it
+    /// was meant as one; alone it vanishes.
+    fn unreadable(&mut self, first: char, marker: usize, run: usize) -> Step {
         match self.is_mention(marker) {
             None => return Step::Wait,
             Some(true) => return self.show(first, Marker::Tag),
             Some(false) => {}
+        }
+        if run > 0 {
+            self.stray = true;
+            self.drop_markup(run);
+            return Step::Again;
         }
         if marker == 0 {
             // A tag without a call in it is text.
@@ -186,13 +192,17 @@ impl Parser {
     /// Calls in plain tags within a sentence: where the sentence goes on behind them they are quoted.
     fn open_in_sentence(&mut self, first: char, row: Option<usize>, marker: usize) -> Step {
         let mut section = Section::new(row);
+        let mut run = MarkerRun::default();
         let mut at = marker;
         let mut calls = Vec::new();
         loop {
             let rest = self.rest().get(at..).unwrap_or_default();
             match section.next(rest, &self.place()) {
                 Next::More => return Step::Wait,
-                Next::Skip(len) => at += len,
+                Next::Skip(len) => {
+                    run.skipped(rest, at);
+                    at += len;
+                }
                 Next::Read(len, attempts) => {
                     at += len;
                     calls.extend(attempts);
@@ -201,7 +211,7 @@ impl Parser {
             }
         }
         if calls.is_empty() {
-            return self.unreadable(first, marker);
+            return self.unreadable(first, marker, run.last);
         }
         let behind = self.rest().get(at..).unwrap_or_default();
         let same_line = behind.trim_start_matches([' ', '\t']);

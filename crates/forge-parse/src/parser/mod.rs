@@ -5,6 +5,7 @@ mod thinking;
 use std::sync::Arc;
 
 use crate::context::TextContext;
+use crate::effort::spend;
 use crate::engine::{Attempt, Place};
 use crate::looped::repetition;
 use crate::noise::BoundaryFilter;
@@ -71,7 +72,7 @@ enum Step {
 /// Up to this length what is held is read again with every piece.
 const SHORT: usize = 1024;
 /// How often each byte may be read again while a long call arrives in small pieces.
-const READINGS: usize = 64;
+const READINGS: usize = 16;
 
 impl Parser {
     /// A parser for one generation.
@@ -160,10 +161,11 @@ impl Parser {
     }
 
     fn place(&self) -> Place<'_> {
-        Place { toolset: &self.toolset, row: None, finish: self.finish }
+        Place { toolset: &self.toolset, row: None, finish: self.finish, nested: self.nested }
     }
 
     fn step(&mut self) -> Step {
+        spend(1);
         if self.rest().is_empty() {
             return Step::Wait;
         }

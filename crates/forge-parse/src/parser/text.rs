@@ -4,11 +4,11 @@ use super::thinking::Thinking;
 use super::{Mode, Parser, Step};
 use crate::block::{self, Block};
 use crate::context::Fence;
+use crate::effort::spend;
 use crate::engine::channel::{self, Message};
 use crate::engine::lines::{self, Lines};
 use crate::engine::named::is_name_char;
 use crate::engine::{Item, named};
-use crate::intent::introduces_example;
 use crate::marker::{Lookup, Marker, lookup};
 use crate::section::Section;
 
@@ -131,9 +131,13 @@ impl Parser {
         let rest = self.rest();
         let line = rest.trim_start_matches([' ', '\t', '\n', '\r']);
         let indent = rest.len() - line.len();
+        spend(indent);
         match line.chars().next() {
             None if self.more() => Some(Step::Wait),
-            None => None,
+            None => {
+                self.emit_text(indent);
+                Some(Step::Again)
+            }
             Some('>' | '|') => {
                 self.emit_text(indent + 1);
                 self.context.quote_line();
@@ -223,13 +227,13 @@ impl Parser {
         if !self.reads_calls() || self.options.data_requested || self.context.in_document() {
             return self.fence(indent);
         }
-        let line = self.rest().get(indent..)?;
         // The words before are looked at only where there may be a block: that costs more than the rest of the line.
-        if !block::may_begin(line, &self.place(), whole_message)
-            || (!whole_message && introduces_example(self.context.before()))
+        if !block::may_begin(self.rest().get(indent..)?, &self.place(), whole_message)
+            || (!whole_message && self.context.leads_to_example())
         {
             return self.fence(indent);
         }
+        let line = self.rest().get(indent..)?;
         let found = block::read(line, &self.place(), &self.toolset, whole_message);
         match found {
             Block::More => Some(Step::Wait),
@@ -267,11 +271,17 @@ impl Parser {
 const THINK: char = '\u{25c1}';
 const FIRST_OF_THINK: u8 = 0xe2;
 
-/// The first byte at which prose may end.
+/// How far one kind of trigger is looked for before the other kind is.
+const WINDOW: usize = 1024;
+
+/// The first byte at which prose may end. One search knows three bytes and there are five, so two searches go side by
+/// side, a window at a time: a text full of the one kind isn't searched to its end for the other.
 fn next_trigger(bytes: &[u8]) -> Option<usize> {
-    let first = memchr::memchr3(b'\n', b'<', b'`', bytes);
-    let before = bytes.get(..first.unwrap_or(bytes.len()))?;
-    memchr::memchr2(b'[', FIRST_OF_THINK, before).or(first)
+    bytes.chunks(WINDOW).zip(0..).find_map(|(window, number)| {
+        let first = memchr::memchr3(b'\n', b'<', b'`', window);
+        let before = window.get(..first.unwrap_or(window.len()))?;
+        memchr::memchr2(b'[', FIRST_OF_THINK, before).or(first).map(|at| number * WINDOW + at)
+    })
 }
 
 /// Where something stands that has to be looked at. With text before it, lines that begin like prose are passed over

@@ -7,10 +7,8 @@ use serde_json::{Map, Value};
 
 use super::{Resolution, Toolset};
 use crate::ToolName;
+use crate::call_object::{ARGUMENT_KEYS, NAME_KEYS};
 use crate::schema::CompiledSchema;
-
-const NAME_KEYS: [&str; 4] = ["name", "tool", "tool_name", "function"];
-const ARGUMENT_KEYS: [&str; 4] = ["arguments", "args", "parameters", "input"];
 
 /// The key of the arguments inside an envelope, where it can be nothing else: it has no other keys, the tool knows
 /// none of its keys, and the tool knows all keys inside.
@@ -24,13 +22,13 @@ pub(super) fn argument_key(
     if members.keys().any(|key| schema.names_key(key)) {
         return None;
     }
-    let arguments = ARGUMENT_KEYS.iter().find(|key| members.get(**key).is_some_and(Value::is_object))?;
-    let inner = members.get(*arguments).and_then(Value::as_object)?;
-    let named = match members.keys().find(|key| key != arguments) {
+    let arguments = *ARGUMENT_KEYS.iter().find(|key| members.get(**key).is_some_and(Value::is_object))?;
+    let inner = members.get(arguments).and_then(Value::as_object)?;
+    let named = match members.keys().find(|key| *key != arguments) {
         Some(key) => NAME_KEYS.contains(&key.as_str()) && means(toolset, tool, members, key),
         None => !inner.is_empty(),
     };
-    (named && inner.keys().all(|key| schema.names_key(key))).then_some(*arguments)
+    (named && inner.keys().all(|key| schema.names_key(key))).then_some(arguments)
 }
 
 fn means(toolset: &Toolset, tool: &ToolName, members: &Map<String, Value>, key: &str) -> bool {

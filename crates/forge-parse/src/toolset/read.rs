@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::envelope::{argument_key, member};
 use super::{Resolution, Toolset};
+use crate::call_object::twice;
 use crate::repair::{Cut, RepairError, Repaired, repair_broken_object, repair_object_knowing, repeated_key};
 use crate::schema::{CompiledSchema, coerce, field_faults, may_be_misspelt, may_leak};
 use crate::tree::Tree;
@@ -39,7 +40,7 @@ pub(super) fn read_call(
         Err(_) => call.repaired(&mut repairs)?,
     };
     if let Some(key) = repeated_key(&json) {
-        return Err(call.malformed(format!("the key \"{key}\" is there twice with different values"), 0));
+        return Err(call.malformed(twice(key), 0));
     }
     let (value, json) = call.unwrapped(toolset, value, json, &mut repairs);
     call.validated(value, json, dialect, repairs)
