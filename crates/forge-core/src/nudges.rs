@@ -327,7 +327,8 @@ impl<'a> Voice<'a> {
                 HintMode::Never => &[],
                 HintMode::WhenNeeded | HintMode::Always => self.completed,
             },
-            answer: next.is_empty(),
+            // Without steps, a call is as good as an answer.
+            answer: next.is_empty() && !self.workflow.required_steps().is_empty(),
             example: next.first().map(|tool| self.example(tool)),
             next,
         }
