@@ -49,6 +49,22 @@ impl<'t> Tag<'t> {
         None
     }
 
+    /// All attributes with quoted values, in order; none if anything else stands between name and bracket.
+    pub(crate) fn all_attributes(&self) -> Option<Vec<(&'t str, &'t str)>> {
+        let mut found = Vec::new();
+        let mut rest = self.attributes.trim_end_matches('/').trim();
+        while !rest.is_empty() {
+            let (key, behind) = rest.split_once('=')?;
+            let key = Some(key.trim()).filter(|key| !key.is_empty() && !key.contains(char::is_whitespace))?;
+            let quoted = behind.trim_start();
+            let quote = quoted.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+            let (value, behind) = quoted.get(1..)?.split_once(quote)?;
+            found.push((key, value));
+            rest = behind.trim_start();
+        }
+        Some(found)
+    }
+
     /// What the tag names: `<name=value>`, or the attribute `name`.
     pub(crate) fn names(&self) -> Option<&'t str> {
         self.value.or_else(|| self.attribute("name")).filter(|name| !name.is_empty())

@@ -1,6 +1,6 @@
-//! A tag that is itself the tool's name: `<NAME>{…}</NAME>` or `<NAME><KEY>VALUE</KEY></NAME>`.
+//! A tag that is itself the tool's name: `<NAME>{…}</NAME>`, `<NAME><KEY>VALUE</KEY></NAME>` or `<NAME KEY="VALUE"/>`.
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 
 use super::tagged::{Fields, fields};
 use super::{Item, Place, properties, resolved, truncated};
@@ -20,18 +20,30 @@ pub(crate) fn read(text: &str, place: &Place<'_>) -> Item {
     if tag.closing || tag.value.is_some() || resolved(place.toolset, tag.name).is_none() {
         return Item::Nothing;
     }
+    let given = given(&tag, place);
     if tag.empty {
-        return Item::Read(tag.len, vec![place.toolset.read_fields(tag.name, Map::new(), DIALECT, Vec::new())]);
+        let Some(given) = given else { return Item::Nothing };
+        return Item::Read(tag.len, vec![place.toolset.read_fields(tag.name, given, DIALECT, Vec::new())]);
     }
     let trimmed = text.get(tag.len..).unwrap_or_default().trim_start();
     if trimmed.is_empty() {
         return if place.more() { Item::More } else { cut(text, &tag, place) };
     }
-    if trimmed.starts_with('{') {
+    // Attributes that are no properties, such as an id, say nothing about the arguments inside.
+    let given = given.unwrap_or_default();
+    if trimmed.starts_with('{') && given.is_empty() {
         object(text, text.len() - trimmed.len(), &tag, place)
     } else {
-        children(text, &tag, place)
+        children(text, &tag, given, place)
     }
+}
+
+/// The arguments in the tag itself; none where anything else stands in it than properties of the tool.
+fn given(tag: &Tag<'_>, place: &Place<'_>) -> Option<Map<String, Value>> {
+    let attributes = tag.all_attributes()?;
+    let is_known = |key: &str| properties(place.toolset, tag.name).any(|property| property == key);
+    let given = attributes.into_iter().map(|(key, value)| is_known(key).then(|| (key.to_owned(), value.into())));
+    given.collect()
 }
 
 /// Whether a tag names an offered tool, or with more text may.
@@ -77,18 +89,18 @@ fn object(text: &str, at: usize, tag: &Tag<'_>, place: &Place<'_>) -> Item {
     Item::Read(taken, vec![place.toolset.read_call(tag.name, object, DIALECT, End::Complete)])
 }
 
-fn children(text: &str, tag: &Tag<'_>, place: &Place<'_>) -> Item {
+fn children(text: &str, tag: &Tag<'_>, given: Map<String, Value>, place: &Place<'_>) -> Item {
     match fields(text, tag.len, tag, place) {
         Fields::More => Item::More,
         Fields::Cut => cut(text, tag, place),
         Fields::Junk(_) => Item::Nothing,
         Fields::Read(len, fields) => {
             let known: Vec<_> = properties(place.toolset, tag.name).collect();
-            if fields.keys().all(|key| known.contains(&key.as_str())) {
-                Item::Read(len, vec![place.toolset.read_fields(tag.name, fields, DIALECT, Vec::new())])
-            } else {
-                Item::Nothing
+            if fields.keys().any(|key| !known.contains(&key.as_str()) || given.contains_key(key)) {
+                return Item::Nothing;
             }
+            let fields = given.into_iter().chain(fields).collect();
+            Item::Read(len, vec![place.toolset.read_fields(tag.name, fields, DIALECT, Vec::new())])
         }
     }
 }
