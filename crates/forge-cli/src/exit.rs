@@ -12,7 +12,7 @@ pub(crate) enum Exit {
     Failed = 1,
     /// The command line is wrong. The number is clap's own.
     Usage = 2,
-    /// The workflow file can't be used.
+    /// The workflow file or its templates can't be used.
     BadWorkflow = 3,
     /// The model server can't be reached or gave no usable answer.
     Backend = 4,
@@ -31,7 +31,7 @@ Exit codes:
     0  done
     1  failed for another reason, said on the standard error
     2  wrong command line
-    3  the workflow file can't be used
+    3  the workflow file or its templates can't be used
     4  the model server can't be reached or gave no usable answer
     5  a guardrail's budget ran out (the account is printed)
     6  a model or runtime could not be fetched or started

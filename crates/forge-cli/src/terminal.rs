@@ -7,7 +7,7 @@ use forge_core::{
     BlockReason, BlockedCall, Constraint, Dialect, Fault, Message, Nudge, Outcome, Repair, ToolCall, ToolName,
     UserOrigin,
 };
-use forge_runner::{Observer, RunEvent, RunOutcome, RunReport, WorkflowFileError};
+use forge_runner::{Observer, RunEvent, RunOutcome, RunReport, TemplateFolderError, WorkflowFileError};
 use indicatif::{ProgressBar, ProgressStyle};
 
 pub(crate) const BOLD: Style = Style::new().bold();
@@ -235,6 +235,16 @@ pub(crate) fn error(error: &dyn std::fmt::Display) {
 /// Shows every problem of a workflow file at its place in the file.
 pub(crate) fn workflow_error(error: &WorkflowFileError) {
     anstream::eprintln!("{}", error.render(true));
+}
+
+/// Shows every problem of a folder of templates at its place.
+pub(crate) fn templates_error(error: &TemplateFolderError) {
+    anstream::eprintln!("{}", error.render(true));
+}
+
+/// Shows one sentence about what went wrong.
+pub(crate) fn problem(message: &str) {
+    anstream::eprintln!("{BAD}error:{BAD:#} {message}");
 }
 
 /// One line of at most [`BRIEF`] characters that says how much more there is.

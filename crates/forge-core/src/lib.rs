@@ -34,7 +34,10 @@ pub use guardrails::{CheckError, Counts, GuardrailState, Guardrails, RecordError
 pub use interrupt::{Account, Interrupt, InterruptKind};
 pub use message::{CallId, Message, ResultKind, ToolCall, UserOrigin};
 pub use response::{RawCall, Response, Usage};
-pub use templates::{TemplateError, Templates, check_template, render_prompt};
+pub use templates::{
+    InvalidTemplates, OverrideProblem, TemplateError, TemplateInfo, TemplateVariable, Templates, check_template,
+    render_prompt,
+};
 pub use tracker::StepTracker;
 pub use verdict::{
     ApprovedCall, Batch, BlockReason, BlockedCall, Next, Nudge, NudgeKind, Outcome, Recorded, Reprompt, Verdict,

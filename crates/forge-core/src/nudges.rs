@@ -12,6 +12,10 @@ use crate::{
     BlockReason, CallId, Fault, FieldFault, FieldProblem, HintMode, Nudge, NudgeKind, TemplateError, ToolName, Workflow,
 };
 
+mod samples;
+
+pub(crate) use samples::render_all;
+
 /// Lists in a text are cut to this many entries.
 const MAX_LISTED: usize = 10;
 

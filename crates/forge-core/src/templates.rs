@@ -1,5 +1,6 @@
 //! The texts the engine speaks with: Markdown templates, strict about names, bounded in work.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
 
 use minijinja::syntax::SyntaxConfig;
@@ -9,10 +10,14 @@ use serde::Serialize;
 
 use crate::NudgeKind;
 
+mod catalogue;
 mod error;
+mod overrides;
 mod prompt;
 
+pub use catalogue::{TemplateInfo, TemplateVariable};
 pub use error::TemplateError;
+pub use overrides::{InvalidTemplates, OverrideProblem};
 pub use prompt::{check_template, render_prompt};
 
 /// Instructions that one rendering of an engine's text may take.
@@ -39,47 +44,12 @@ pub(crate) enum Text {
     Repeated,
 }
 
-/// Each text with the name of its file and the embedded source.
-const EMBEDDED: [(Text, &str, &str); 21] = [
-    (Text::Nudge(NudgeKind::Empty), "empty.md", include_str!("../templates/empty.md")),
-    (Text::Nudge(NudgeKind::ReasoningOnly), "reasoning_only.md", include_str!("../templates/reasoning_only.md")),
-    (Text::Nudge(NudgeKind::TextOnly), "text_only.md", include_str!("../templates/text_only.md")),
-    (Text::Nudge(NudgeKind::UnknownTool), "unknown_tool.md", include_str!("../templates/unknown_tool.md")),
-    (
-        Text::Nudge(NudgeKind::MalformedArguments),
-        "malformed_arguments.md",
-        include_str!("../templates/malformed_arguments.md"),
-    ),
-    (
-        Text::Nudge(NudgeKind::InvalidArguments),
-        "invalid_arguments.md",
-        include_str!("../templates/invalid_arguments.md"),
-    ),
-    (Text::Nudge(NudgeKind::Truncated), "truncated.md", include_str!("../templates/truncated.md")),
-    (Text::Nudge(NudgeKind::Unreadable), "unreadable.md", include_str!("../templates/unreadable.md")),
-    (Text::Nudge(NudgeKind::RepeatedText), "repeated_text.md", include_str!("../templates/repeated_text.md")),
-    (
-        Text::Nudge(NudgeKind::PrematureTerminal),
-        "premature_terminal.md",
-        include_str!("../templates/premature_terminal.md"),
-    ),
-    (Text::Nudge(NudgeKind::StepOrder), "step_order.md", include_str!("../templates/step_order.md")),
-    (Text::Nudge(NudgeKind::Prerequisite), "prerequisite.md", include_str!("../templates/prerequisite.md")),
-    (Text::Nudge(NudgeKind::Repetition), "repetition.md", include_str!("../templates/repetition.md")),
-    (Text::Nudge(NudgeKind::SecondTerminal), "second_terminal.md", include_str!("../templates/second_terminal.md")),
-    (Text::Progress, "progress.md", include_str!("../templates/progress.md")),
-    (Text::Failure, "failure.md", include_str!("../templates/failure.md")),
-    (Text::TimedOut, "timed_out.md", include_str!("../templates/timed_out.md")),
-    (Text::NoData, "no_data.md", include_str!("../templates/no_data.md")),
-    (Text::Cancelled, "cancelled.md", include_str!("../templates/cancelled.md")),
-    (Text::EmptyResult, "empty_result.md", include_str!("../templates/empty_result.md")),
-    (Text::Repeated, "repeated.md", include_str!("../templates/repeated.md")),
-];
-
 /// The texts the engine speaks with.
 #[derive(Debug)]
 pub struct Templates {
     environment: Environment<'static>,
+    /// The names of the texts that are not the embedded ones.
+    overridden: BTreeSet<String>,
 }
 
 impl Templates {
@@ -89,35 +59,49 @@ impl Templates {
         Arc::clone(&COMPILED)
     }
 
+    /// All texts with what they are for, their variables and their embedded sources.
+    pub fn catalogue() -> &'static [TemplateInfo] {
+        catalogue::all()
+    }
+
     #[expect(clippy::expect_used, reason = "the sources are part of the crate, and a test renders each of them")]
     fn compile() -> Self {
         let mut environment = environment(FUEL);
         // A line with nothing but a block tag leaves no line in the text.
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
         environment.set_syntax(syntax.expect("the usual delimiters are valid"));
-        for (_, name, source) in EMBEDDED {
-            environment.add_template(name, source).expect("an embedded template compiles");
+        for info in catalogue::all() {
+            environment.add_template(info.name, info.source).expect("an embedded template compiles");
         }
-        Self { environment }
+        Self { environment, overridden: BTreeSet::new() }
     }
 
     /// Renders a text.
     pub(crate) fn render<C: Serialize>(&self, text: Text, context: &C) -> Result<String, TemplateError> {
-        let name = EMBEDDED.iter().find(|(other, ..)| *other == text).map_or("", |(_, name, _)| *name);
+        let info = catalogue::of(text);
+        let name = info.map_or("", |info| info.name);
         let rendered = self
             .environment
             .get_template(name)
             .and_then(|template| template.render(Serde(context)))
-            .map_err(|error| TemplateError::from_minijinja(name, &error, &[]))?;
+            .map_err(|error| self.problem(name, &error))?;
         Ok(rendered.trim().to_owned())
+    }
+
+    fn problem(&self, name: &str, error: &minijinja::Error) -> TemplateError {
+        let known = |name: &str| {
+            let info = catalogue::all().iter().find(|info| info.name == name);
+            info.map(TemplateInfo::names).unwrap_or_default()
+        };
+        TemplateError::from_minijinja(name, error, &known).blamed_on(error, &self.overridden)
     }
 }
 
 /// The kinds of nudges that have a text.
 #[cfg(test)]
 pub(crate) fn nudge_kinds() -> impl Iterator<Item = NudgeKind> {
-    EMBEDDED.iter().filter_map(|(text, ..)| match text {
-        Text::Nudge(kind) => Some(*kind),
+    catalogue::all().iter().filter_map(|info| match info.text {
+        Text::Nudge(kind) => Some(kind),
         _ => None,
     })
 }

@@ -5,7 +5,7 @@ mod reference;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{models, parse, quickstart, run};
+use crate::commands::{models, parse, quickstart, run, templates};
 use crate::exit::Exit;
 
 /// Makes small self-hosted language models dependable at calling tools.
@@ -33,6 +33,7 @@ enum Command {
     Quickstart(quickstart::QuickstartArgs),
     Models(models::ModelsArgs),
     Parse(parse::ParseArgs),
+    Templates(templates::TemplatesArgs),
 }
 
 /// Parses the command line and runs the command it names.
@@ -42,6 +43,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
         Command::Quickstart(args) => block_on(quickstart::run(args)),
         Command::Models(args) => block_on(models::run(args)),
         Command::Parse(args) => parse::run(&args),
+        Command::Templates(args) => templates::run(&args),
     }
 }
 

@@ -4,3 +4,4 @@ pub(crate) mod models;
 pub(crate) mod parse;
 pub(crate) mod quickstart;
 pub(crate) mod run;
+pub(crate) mod templates;

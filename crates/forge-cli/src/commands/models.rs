@@ -9,7 +9,7 @@ use forge_backend::models::{CacheDirs, Catalog, Fetcher, Model, ToolCalls, Use};
 use crate::exit::Exit;
 use crate::progress::{FetchProgress, size};
 use crate::signals;
-use crate::terminal::{BAD, BOLD, DIM, GOOD};
+use crate::terminal::{self, BOLD, DIM, GOOD};
 
 /// Shows and fetches the models that Forge knows.
 ///
@@ -99,7 +99,7 @@ async fn pull(model: &Model, dirs: &CacheDirs) -> anyhow::Result<Exit> {
 }
 
 fn failed(error: &dyn std::fmt::Display, exit: Exit) -> Exit {
-    anstream::eprintln!("{BAD}error:{BAD:#} {error}");
+    terminal::problem(&error.to_string());
     exit
 }
 

@@ -1,6 +1,5 @@
 //! `forge run`: a declared workflow against a model server.
 
-use std::collections::BTreeMap;
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +8,8 @@ use anyhow::Context;
 use clap::Args;
 use forge_backend::{Backend, OpenAiCompatible, OpenAiConfig, RetryPolicy, Retrying, Secret};
 use forge_runner::{
-    LoadedWorkflow, Observer, RunEvent, RunOutcome, RunReport, Runner, RunnerOptions, Seed, WorkflowFile,
+    LoadOptions, LoadedWorkflow, Observer, RunEvent, RunOutcome, RunReport, Runner, RunnerOptions, Seed,
+    TemplateFolder, WorkflowFile,
 };
 
 use tokio_util::sync::CancellationToken;
@@ -39,6 +39,11 @@ pub(crate) struct RunArgs {
     /// Gives a variable of the workflow's system prompt a value. May be repeated.
     #[arg(long = "var", value_name = "NAME=VALUE", value_parser = variable)]
     variables: Vec<(String, String)>,
+
+    /// Texts to speak to the model with, in the place of the embedded ones and of the file's `templates_dir`. See `forge
+    /// templates`.
+    #[arg(long, value_name = "DIR")]
+    templates: Option<PathBuf>,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -95,8 +100,15 @@ fn variable(text: &str) -> Result<(String, String), String> {
 
 /// Runs the command.
 pub(crate) async fn run(args: RunArgs) -> anyhow::Result<Exit> {
-    let variables: BTreeMap<_, _> = args.variables.into_iter().collect();
-    let loaded = match WorkflowFile::load(&args.file, &variables) {
+    let templates = match args.templates.map(TemplateFolder::load).transpose() {
+        Ok(folder) => folder.map(|folder| Arc::clone(folder.templates())),
+        Err(error) => {
+            terminal::templates_error(&error);
+            return Ok(Exit::BadWorkflow);
+        }
+    };
+    let options = LoadOptions { variables: args.variables.into_iter().collect(), templates };
+    let loaded = match WorkflowFile::load_with(&args.file, &options) {
         Ok(loaded) => loaded,
         Err(error) => {
             terminal::workflow_error(&error);

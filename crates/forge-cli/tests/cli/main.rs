@@ -14,3 +14,4 @@ mod quickstart;
 mod real_model;
 mod run;
 mod support;
+mod templates;

@@ -8,7 +8,7 @@ use crate::support::guarantees;
 use crate::support::model_server::{ModelServer, Reply};
 use serde_json::{Value, json};
 
-const WORKFLOW: &str = r#"
+pub(crate) const WORKFLOW: &str = r#"
 name = "greeting"
 description = "Greets somebody."
 system_prompt = "You greet people. The tone is {{ tone }}."
@@ -31,20 +31,20 @@ command = ["python3", "-c", "import sys, json; print('Hello, ' + json.load(sys.s
 parameters = { type = "object", required = ["name"], properties = { name = { type = "string" } } }
 "#;
 
-struct Folder(tempfile::TempDir);
+pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("workflow.toml"), WORKFLOW).unwrap();
         Self(folder)
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn forge(&self, url: &str) -> Command {
+    pub(crate) fn forge(&self, url: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_forge"));
         command.current_dir(self.0.path()).env_remove("FORGE_API_KEY").env_remove("FORGE_MODEL");
         command.args(["run", "workflow.toml", "Greet Ada", "--backend-url", url]);
@@ -52,15 +52,15 @@ impl Folder {
     }
 }
 
-fn well_behaved() -> [Reply; 2] {
+pub(crate) fn well_behaved() -> [Reply; 2] {
     [Reply::Call("look_up", json!({})), Reply::Call("greet", json!({"name": "Ada"}))]
 }
 
-fn stdout(output: &Output) -> String {
+pub(crate) fn stdout(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 

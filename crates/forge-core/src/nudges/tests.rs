@@ -1,162 +1,62 @@
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::json;
 
+use super::samples::{Ending, done, faults, fields, render_all, workflow};
 use super::*;
-use crate::{
-    Guardrails, Outcome, Prerequisite, RawCall, Response, StepOrder, StepTracker, TextPolicy, ToolSpec, Verdict,
-};
+use crate::templates::nudge_kinds;
+use crate::{Guardrails, Outcome, RawCall, Response, StepOrder, StepTracker, Templates, Verdict};
 
 /// The most words of a text, so that a nudge costs a small model little.
 const MAX_WORDS: usize = 80;
 
-fn tool(name: &str) -> ToolSpec {
-    let parameters = json!({
-        "type": "object",
-        "required": ["file"],
-        "properties": {"file": {"type": "string"}, "lines": {"type": "integer"}},
-    });
-    ToolSpec::new(name, "", parameters)
+fn sample(hints: HintMode) -> Workflow {
+    workflow(hints, StepOrder::Any, Ending::Tool, &Templates::embedded())
 }
 
-fn workflow(hints: HintMode, order: StepOrder) -> Workflow {
-    Workflow::builder("triage")
-        .tools(["list", "read", "count", "report"].map(tool))
-        .required_steps(["list", "read", "count"])
-        .step_order(order)
-        .prerequisite("count", Prerequisite::same_argument("read", "file"))
-        .terminal_tool("report")
-        .text(TextPolicy::Accept)
-        .hints(hints)
-        .build()
-        .unwrap()
+fn nudge_in(workflow: &Workflow, tracker: &StepTracker, subject: Subject<'_>) -> Nudge {
+    Voice::new(workflow, Legality::new(workflow, tracker), tracker.completed()).nudge(subject, true).unwrap()
 }
 
-fn done(workflow: &Workflow, tools: &[&str]) -> StepTracker {
-    let mut tracker = StepTracker::default();
-    for tool in tools {
-        let arguments = crate::Arguments::from_json(r#"{"file": "a.log"}"#).unwrap();
-        let call = crate::ToolCall { id: CallId::new("x"), name: (*tool).into(), arguments };
-        tracker.record_success(workflow, &call);
-    }
-    tracker
+/// Every text in every state that a template may tell apart.
+fn every_text() -> Vec<(Text, String)> {
+    render_all(&Templates::embedded()).into_iter().map(Result::unwrap).collect()
 }
 
-fn nudge_in(workflow: &Workflow, tracker: &StepTracker, subject: Subject<'_>, last: bool) -> Nudge {
-    let voice = Voice::new(workflow, Legality::new(workflow, tracker), tracker.completed());
-    voice.nudge(subject, last).unwrap()
+fn nudges_only(texts: Vec<(Text, String)>) -> impl Iterator<Item = (NudgeKind, String)> {
+    texts.into_iter().filter_map(|(text, said)| match text {
+        Text::Nudge(kind) => Some((kind, said)),
+        _ => None,
+    })
 }
 
 /// A nudge after `list` succeeded.
 fn nudge(subject: Subject<'_>) -> Nudge {
-    let workflow = workflow(HintMode::WhenNeeded, StepOrder::Any);
-    nudge_in(&workflow, &done(&workflow, &["list"]), subject, true)
-}
-
-fn fields() -> Vec<FieldFault> {
-    let fault = |path: &str, problem, found, allowed: &str, nearest: Option<&str>| FieldFault {
-        path: path.to_owned(),
-        problem,
-        found,
-        allowed: allowed.to_owned(),
-        nearest: nearest.map(str::to_owned),
-    };
-    vec![
-        fault("/file", FieldProblem::Missing, None, "a string", Some("path")),
-        fault("/path", FieldProblem::Unknown, Some(json!("a.log")), "file, lines", Some("file")),
-        fault("/depth", FieldProblem::Unknown, Some(json!(1)), "file, lines", None),
-        fault("/lines", FieldProblem::WrongType, Some(json!("many")), "an integer", None),
-        fault("/level", FieldProblem::NotAllowed, Some(json!("x")), "one of \"a\", \"b\"", None),
-        fault("", FieldProblem::Rule, Some(json!({"a": 1})), "one of the alternatives", None),
-        fault("/more", FieldProblem::Missing, None, "a string", None),
-    ]
-}
-
-fn faults() -> Vec<Fault> {
-    let raw = r#"{"file": "a.log", }}"#.to_owned();
-    vec![
-        Fault::UnknownTool { name: "lst".to_owned(), nearest: vec!["list".into()] },
-        Fault::UnknownTool { name: "?".repeat(300), nearest: Vec::new() },
-        Fault::MalformedArguments {
-            tool: "read".into(),
-            problem: "a stray brace".to_owned(),
-            offset: 19,
-            raw: raw.clone(),
-        },
-        Fault::MalformedArguments { tool: "read".into(), problem: "empty".to_owned(), offset: 0, raw: String::new() },
-        Fault::InvalidArguments { tool: "read".into(), fields: fields(), raw: raw.clone() },
-        Fault::InvalidArguments {
-            tool: "read".into(),
-            fields: fields().into_iter().take(1).collect(),
-            raw: raw.clone(),
-        },
-        Fault::Truncated { tool: Some("read".into()), raw: raw.clone() },
-        Fault::Truncated { tool: None, raw: raw.clone() },
-        Fault::RepeatedText { unit: "and so on ".to_owned(), count: 40 },
-        Fault::Unreadable { problem: "a tag without a call".to_owned(), raw },
-    ]
-}
-
-fn reasons() -> Vec<BlockReason> {
-    let premature = |attempt| BlockReason::PrematureTerminal { pending: vec!["read".into(), "count".into()], attempt };
-    let mut reasons: Vec<BlockReason> = faults().into_iter().map(|fault| BlockReason::Fault { fault }).collect();
-    reasons.extend([1, 2, 3, 9].map(premature));
-    reasons.extend([
-        BlockReason::StepOrder { due: "list".into() },
-        BlockReason::Prerequisite { tool: "read".into(), matching: None },
-        BlockReason::Prerequisite { tool: "read".into(), matching: Some(("file".to_owned(), json!("a.log"))) },
-        BlockReason::Prerequisite { tool: "read".into(), matching: Some(("file".to_owned(), json!(null))) },
-        BlockReason::Prerequisite { tool: "gone".into(), matching: None },
-        BlockReason::Repetition { round: 1, times: 1 },
-        BlockReason::Repetition { round: 3, times: 2 },
-        BlockReason::SecondTerminal { first: CallId::new("call_1") },
-    ]);
-    reasons
-}
-
-/// Every nudge in every state that a template may tell apart.
-fn every_nudge() -> Vec<Nudge> {
-    let (report, pending) = (ToolName::from("report"), vec![ToolName::from("list")]);
-    let (faults, reasons) = (faults(), reasons());
-    let mut subjects =
-        vec![Subject::Empty, Subject::ReasoningOnly, Subject::Text { cut: false }, Subject::Text { cut: true }];
-    subjects.extend([1, 2, 3].map(|attempt| Subject::PrematureText { pending: &pending, attempt }));
-    subjects.extend(faults.iter().map(Subject::Fault));
-    subjects.extend(reasons.iter().map(|reason| Subject::Blocked { tool: &report, reason }));
-    let mut nudges = Vec::new();
-    for hints in [HintMode::Never, HintMode::WhenNeeded, HintMode::Always] {
-        for order in [StepOrder::Any, StepOrder::Listed] {
-            let workflow = workflow(hints, order);
-            for tools in [&[] as &[&str], &["list"], &["list", "read", "count"]] {
-                let tracker = done(&workflow, tools);
-                for subject in &subjects {
-                    nudges.extend([true, false].map(|last| nudge_in(&workflow, &tracker, *subject, last)));
-                }
-            }
-        }
-    }
-    nudges
+    let workflow = sample(HintMode::WhenNeeded);
+    nudge_in(&workflow, &done(&workflow, &["list"]), subject)
 }
 
 #[test]
-fn every_text_renders_in_every_context_and_is_short() {
-    for nudge in every_nudge() {
-        let words = nudge.text.split_whitespace().count();
-        assert!((3..=MAX_WORDS).contains(&words), "{:?} has {words} words:\n{}", nudge.kind, nudge.text);
+fn every_nudge_is_short() {
+    for (kind, said) in nudges_only(every_text()) {
+        let words = said.split_whitespace().count();
+        assert!((3..=MAX_WORDS).contains(&words), "{kind:?} has {words} words:\n{said}");
     }
 }
 
 #[test]
 fn no_text_has_gaps_or_ragged_ends() {
-    for Nudge { kind, text } in every_nudge() {
-        assert!(!text.contains("\n\n\n") && !text.contains(" \n") && !text.contains("  "), "{kind:?}:\n{text}");
+    for (kind, said) in nudges_only(every_text()) {
+        assert!(!said.contains("\n\n\n") && !said.contains(" \n") && !said.contains("  "), "{kind:?}:\n{said}");
     }
 }
 
 #[test]
-fn every_kind_is_among_the_rendered_ones() {
-    let kinds: std::collections::BTreeSet<NudgeKind> = every_nudge().iter().map(|nudge| nudge.kind).collect();
-    assert_eq!(kinds.len(), crate::templates::nudge_kinds().count());
+fn every_text_is_among_the_rendered_ones() {
+    let rendered: BTreeSet<Text> = every_text().into_iter().map(|(text, _)| text).collect();
+    assert_eq!(rendered.len(), Templates::catalogue().len());
+    assert!(nudge_kinds().all(|kind| rendered.contains(&Text::Nudge(kind))));
 }
 
 #[track_caller]
@@ -244,8 +144,8 @@ fn a_prerequisite_with_its_value() {
 
 #[test]
 fn hints_can_be_switched_off() {
-    let workflow = workflow(HintMode::Never, StepOrder::Any);
-    let text = nudge_in(&workflow, &done(&workflow, &["list"]), Subject::Empty, true).text;
+    let workflow = sample(HintMode::Never);
+    let text = nudge_in(&workflow, &done(&workflow, &["list"]), Subject::Empty).text;
     assert!(!text.contains("Done:") && text.contains("Next, call read."), "{text}");
 }
 
@@ -256,7 +156,7 @@ fn a_pointer_is_read_with_dots() {
 
 /// Runs one call of `list` with an outcome and gives the content of its result.
 fn result_of(outcome: Outcome) -> String {
-    let workflow = workflow(HintMode::WhenNeeded, StepOrder::Any);
+    let workflow = sample(HintMode::WhenNeeded);
     let mut guardrails = Guardrails::new(Arc::new(workflow));
     let call = RawCall { id: None, name: "list".to_owned(), arguments: r#"{"file": "a"}"#.to_owned() };
     let verdict = guardrails.check(&Response { calls: vec![call], ..Response::default() }).unwrap();

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fmt;
 
 use minijinja::{Error, ErrorKind};
@@ -40,14 +41,15 @@ pub enum TemplateError {
 }
 
 impl TemplateError {
-    pub(super) fn from_minijinja(template: &str, error: &Error, known: &[String]) -> Self {
+    /// `known` gives the variables of a template by its name.
+    pub(super) fn from_minijinja(template: &str, error: &Error, known: &dyn Fn(&str) -> Vec<String>) -> Self {
         let innermost = innermost(error);
         let template = innermost.name().unwrap_or(template).to_owned();
         let line = innermost.line().unwrap_or(1);
         match innermost.kind() {
             ErrorKind::UndefinedError => Self::UnknownVariable {
                 name: undefined_expression(innermost).unwrap_or_else(|| "?".to_owned()),
-                known: known.to_vec(),
+                known: known(&template),
                 template,
                 line,
             },
@@ -55,6 +57,31 @@ impl TemplateError {
                 Self::Syntax { template, line, problem: problem(innermost) }
             }
             _ => Self::Render { template, line, problem: problem(innermost) },
+        }
+    }
+
+    /// An error inside a text that isn't to blame, told as one of the text that included it.
+    pub(super) fn blamed_on(self, error: &Error, to_blame: &BTreeSet<String>) -> Self {
+        if to_blame.is_empty() || to_blame.contains(self.template()) {
+            return self;
+        }
+        let frame = frames(error).filter(|frame| frame.name().is_some_and(|name| to_blame.contains(name))).last();
+        let Some((frame, name)) = frame.and_then(|frame| Some((frame, frame.name()?))) else { return self };
+        let problem = match &self {
+            Self::UnknownVariable { template, line, name, .. } => {
+                format!("what it includes can't be rendered: line {line} of `{template}`: unknown variable `{name}`")
+            }
+            Self::Syntax { .. } | Self::Render { .. } => format!("what it includes can't be rendered: {self}"),
+        };
+        Self::Render { template: name.to_owned(), line: frame.line().unwrap_or(1), problem }
+    }
+
+    /// The template.
+    pub fn template(&self) -> &str {
+        match self {
+            Self::UnknownVariable { template, .. } | Self::Syntax { template, .. } | Self::Render { template, .. } => {
+                template
+            }
         }
     }
 
@@ -67,12 +94,14 @@ impl TemplateError {
 }
 
 /// An error inside an included template is the source of the including one's.
+fn frames(error: &Error) -> impl Iterator<Item = &Error> {
+    std::iter::successors(Some(error), |error| {
+        std::error::Error::source(*error).and_then(|source| source.downcast_ref::<Error>())
+    })
+}
+
 fn innermost(error: &Error) -> &Error {
-    let mut innermost = error;
-    while let Some(inner) = std::error::Error::source(innermost).and_then(|source| source.downcast_ref::<Error>()) {
-        innermost = inner;
-    }
-    innermost
+    frames(error).last().unwrap_or(error)
 }
 
 fn problem(error: &Error) -> String {

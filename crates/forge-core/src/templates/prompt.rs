@@ -14,7 +14,7 @@ const FUEL: u64 = 1_000_000;
 pub fn check_template(name: &str, source: &str) -> Result<(), TemplateError> {
     let environment = environment(FUEL);
     let checked = environment.template_from_named_str(name, source).map(|_| ());
-    checked.map_err(|error| TemplateError::from_minijinja(name, &error, &[]))
+    checked.map_err(|error| TemplateError::from_minijinja(name, &error, &|_| Vec::new()))
 }
 
 /// Renders the template of a system prompt with the variables of a run.
@@ -36,7 +36,7 @@ pub fn render_prompt(template: &str, variables: &BTreeMap<String, String>) -> Re
     let environment = environment(FUEL);
     environment
         .render_named_str(NAME, template, Serde(variables))
-        .map_err(|error| TemplateError::from_minijinja(NAME, &error, &known))
+        .map_err(|error| TemplateError::from_minijinja(NAME, &error, &|_| known.clone()))
 }
 
 #[cfg(test)]

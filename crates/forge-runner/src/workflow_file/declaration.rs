@@ -1,10 +1,10 @@
-use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use forge_backend::Sampling;
 use forge_core::{
-    Budgets, ConstraintMode, HintMode, InvalidWorkflow, Prerequisite, Respond, StepOrder, TemplateError, TextPolicy,
-    ToolSpec, Workflow, WorkflowBuilder, WorkflowError,
+    Budgets, ConstraintMode, HintMode, InvalidWorkflow, Prerequisite, Respond, StepOrder, TemplateError, Templates,
+    TextPolicy, ToolSpec, Workflow, WorkflowBuilder, WorkflowError,
 };
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -16,7 +16,8 @@ use super::prompt;
 use super::table::{At, Problems, Table};
 use super::tool_table::{Surroundings, Tolerance, ToolReader, unknown_parameters};
 use super::variables::Variables;
-use crate::{BindError, BoundWorkflow, RunnerOptions, Tools};
+use super::{FilePlace, LoadOptions};
+use crate::{BindError, BoundWorkflow, RunnerOptions, TemplateFolder, Tools};
 
 /// Reads the declarations of a file, keeping where each stands.
 pub(super) struct Declaration<'f> {
@@ -45,24 +46,25 @@ impl<'f> Declaration<'f> {
     /// Reads everything. None where there was a problem, which has been reported.
     pub(super) fn read(
         mut self,
-        folder: &Path,
-        given: &BTreeMap<String, String>,
+        place: FilePlace<'_>,
+        options: &LoadOptions,
     ) -> Option<(BoundWorkflow, RunnerOptions)> {
-        let variables = Variables::read(&self.file, given);
+        let variables = Variables::read(&self.file, &options.variables);
         self.read_head();
         let prompt = self.read_prompt(&variables);
-        self.read_tools(&Surroundings { source: self.source, folder, variables: &variables });
+        self.read_tools(&Surroundings { source: self.source, folder: place.folder, variables: &variables });
         self.read_steps();
         self.read_prerequisites();
         self.read_policies();
+        self.read_templates(place.path, options.templates.as_ref());
         self.read_budgets();
-        let options = self.read_generation();
+        let generation = self.read_generation();
         let workflow = self.build(prompt.as_ref())?;
         if !self.problems.is_empty() {
             return None;
         }
         match BoundWorkflow::new(workflow, self.tools, &variables.values) {
-            Ok(bound) => Some((bound, options)),
+            Ok(bound) => Some((bound, generation)),
             Err(error) => {
                 self.problems.report(bind_problem(&error));
                 None
@@ -195,6 +197,32 @@ impl<'f> Declaration<'f> {
                 None => builder,
             }
         });
+    }
+
+    fn read_templates(&mut self, file: &Path, given: Option<&Arc<Templates>>) {
+        let named = self.file.string("templates_dir");
+        let templates = match (given, named) {
+            (Some(given), _) => Arc::clone(given),
+            (None, None) => return,
+            (None, Some(named)) => {
+                let folder = file.parent().unwrap_or(Path::new("")).join(named.value);
+                match TemplateFolder::load(&folder) {
+                    Ok(folder) => Arc::clone(folder.templates()),
+                    Err(error) => {
+                        for diagnostic in error.into_diagnostics() {
+                            let unplaced = diagnostic.is_without_place();
+                            self.problems.report(if unplaced {
+                                diagnostic.place(named.span.clone())
+                            } else {
+                                diagnostic
+                            });
+                        }
+                        return;
+                    }
+                }
+            }
+        };
+        self.declare(|builder| builder.templates(templates));
     }
 
     fn read_budgets(&mut self) {

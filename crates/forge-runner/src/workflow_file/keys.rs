@@ -28,6 +28,7 @@ pub(super) const FILE: Keys = Keys {
         "text",
         "respond",
         "hints",
+        "templates_dir",
         "variables",
         "tools",
         "prerequisites",

@@ -1,7 +1,6 @@
 //! Workflow files.
 
 mod declaration;
-mod diagnostic;
 mod json;
 mod keys;
 mod places;
@@ -20,12 +19,14 @@ mod guide;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-pub use diagnostic::{Diagnostic, WorkflowFileError};
+use forge_core::Templates;
 use toml::de::DeTable;
 
 use self::declaration::Declaration;
 use self::table::Problems;
+use crate::diagnostic::{self, WorkflowFileError};
 use crate::{BoundWorkflow, RunnerOptions};
 
 /// Workflows declared in a TOML file.
@@ -47,6 +48,15 @@ pub struct LoadedWorkflow {
     pub path: PathBuf,
 }
 
+/// What a workflow file is loaded with. The default is nothing.
+#[derive(Clone, Debug, Default)]
+pub struct LoadOptions {
+    /// Values for the file's `[variables]`, in the place of their defaults.
+    pub variables: BTreeMap<String, String>,
+    /// Texts in the place of the file's `templates_dir`, which isn't read then. See [`crate::TemplateFolder`].
+    pub templates: Option<Arc<Templates>>,
+}
+
 impl AsRef<BoundWorkflow> for LoadedWorkflow {
     fn as_ref(&self) -> &BoundWorkflow {
         &self.workflow
@@ -63,6 +73,14 @@ impl WorkflowFile {
         path: impl AsRef<Path>,
         variables: &BTreeMap<String, String>,
     ) -> Result<LoadedWorkflow, WorkflowFileError> {
+        Self::load_with(path, &LoadOptions { variables: variables.clone(), ..LoadOptions::default() })
+    }
+
+    /// Reads a workflow file as the options say.
+    ///
+    /// # Errors
+    /// Those of [`WorkflowFile::load`].
+    pub fn load_with(path: impl AsRef<Path>, options: &LoadOptions) -> Result<LoadedWorkflow, WorkflowFileError> {
         let path = path.as_ref();
         let source = source::read(path)?;
         let (root, syntax_errors) = DeTable::parse_recoverable(&source);
@@ -71,12 +89,22 @@ impl WorkflowFile {
         }
         let problems = Problems::default();
         let folder = folder_of(path);
-        let read = Declaration::new(root.get_ref(), &source, &problems).read(&folder, variables);
+        let place = FilePlace { folder: &folder, path };
+        let read = Declaration::new(root.get_ref(), &source, &problems).read(place, options);
         match read {
             Some((workflow, options)) => Ok(LoadedWorkflow { workflow, options, path: path.to_owned() }),
             None => Err(WorkflowFileError::new(path, &source, problems.into_inner())),
         }
     }
+}
+
+/// Where a workflow file is.
+#[derive(Clone, Copy)]
+struct FilePlace<'p> {
+    /// Its folder, absolute.
+    folder: &'p Path,
+    /// The file as it was named.
+    path: &'p Path,
 }
 
 /// The folder of a file, absolute, because commands run in folders of their own.

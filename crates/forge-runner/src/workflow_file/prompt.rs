@@ -3,7 +3,7 @@ use std::ops::Range;
 use forge_core::{TemplateError, render_prompt};
 use forge_parse::nearest;
 
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, place_in};
 use super::prose::list;
 use super::source::content_start;
 use super::table::At;
@@ -43,12 +43,6 @@ pub(super) fn check(prompt: &At<&str>, variables: &Variables, source: &str) -> O
 /// The place of a line of the prompt, or of a name in it.
 pub(super) fn place(prompt: &At<&str>, source: &str, line: usize, name: Option<&str>) -> Range<usize> {
     let Some(start) = content_start(source, &prompt.span, prompt.value) else { return prompt.span.clone() };
-    let lines = prompt.value.split_inclusive('\n');
-    let offset: usize = lines.clone().take(line - 1).map(str::len).sum();
-    let text = lines.clone().nth(line - 1).unwrap_or_default();
-    let (offset, length) = match name.and_then(|name| Some((text.find(name)?, name.len()))) {
-        Some((column, length)) => (offset + column, length),
-        None => (offset, text.trim_end().len()),
-    };
-    start + offset..start + offset + length
+    let place = place_in(prompt.value, line, name);
+    start + place.start..start + place.end
 }

@@ -2,7 +2,7 @@ use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 
-use super::diagnostic::{Diagnostic, WorkflowFileError};
+use super::diagnostic::{Diagnostic, WorkflowFileError, decode};
 
 /// The largest workflow file that is read: a person wrote it.
 const MAX_SIZE: u64 = 4 * 1024 * 1024;
@@ -19,14 +19,8 @@ pub(super) fn read(path: &Path) -> Result<String, WorkflowFileError> {
         return Err(unreadable(Diagnostic::new(message)));
     }
     let bytes = std::fs::read(path).map_err(|error| unreadable(io_problem(path, &error)))?;
-    String::from_utf8(bytes).map_err(|error| {
-        let offset = error.utf8_error().valid_up_to();
-        let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
-        // Everything before the first wrong byte is the same in both texts.
-        let span = offset..offset + char::REPLACEMENT_CHARACTER.len_utf8();
-        let diagnostic = Diagnostic::at(span, "a workflow file is UTF-8 text, and this isn't")
-            .label("no UTF-8 from here")
-            .help("save the file as UTF-8");
+    decode(bytes, "workflow file").map_err(|undecoded| {
+        let (text, diagnostic) = *undecoded;
         WorkflowFileError::new(path, &text, vec![diagnostic])
     })
 }
