@@ -201,7 +201,8 @@ impl Guardrails {
     }
 
     fn voice(&self) -> Voice<'_> {
-        Voice::new(&self.workflow, self.legality(), self.state.tracker.completed())
+        let completed = if self.workflow.guardrails().steps { self.state.tracker.completed() } else { &[] };
+        Voice::new(&self.workflow, self.legality(), completed)
     }
 
     fn halt(&mut self, kind: InterruptKind) -> Interrupt {

@@ -26,6 +26,9 @@ impl<'a> Legality<'a> {
 
     /// What stands in the way of a call, if anything.
     pub(crate) fn obstacle(self, call: &ToolCall) -> Option<Obstacle<'a>> {
+        if !self.enforces() {
+            return None;
+        }
         if self.workflow.is_terminal(&call.name) && !self.steps_are_done() {
             return Some(Obstacle::OpenSteps(self.pending()));
         }
@@ -50,6 +53,9 @@ impl<'a> Legality<'a> {
     /// The legal tools that bring the run nearer to its end: open steps, or what they wait for; the terminal tools
     /// once all steps are done. Empty where only text is left.
     pub(crate) fn next_tools(self) -> Vec<ToolName> {
+        if !self.enforces() {
+            return self.legal_tools();
+        }
         let mut goals: Vec<&ToolName> = match self.workflow.step_order() {
             StepOrder::Any => self.tracker.pending(self.workflow).collect(),
             StepOrder::Listed => self.tracker.pending(self.workflow).take(1).collect(),
@@ -76,10 +82,18 @@ impl<'a> Legality<'a> {
     }
 
     pub(crate) fn steps_are_done(self) -> bool {
-        self.tracker.pending(self.workflow).next().is_none()
+        !self.enforces() || self.tracker.pending(self.workflow).next().is_none()
+    }
+
+    /// Whether steps and prerequisites count at all.
+    fn enforces(self) -> bool {
+        self.workflow.guardrails().steps
     }
 
     fn is_legal(self, tool: &ToolName) -> bool {
+        if !self.enforces() {
+            return true;
+        }
         let too_early = self.workflow.is_terminal(tool) && !self.steps_are_done();
         !too_early
             && self.due_before(tool).is_none()

@@ -12,6 +12,7 @@ mod constraint;
 mod example;
 mod excerpt;
 mod failures;
+mod guardrail_set;
 mod guardrails;
 mod interrupt;
 mod legality;
@@ -30,6 +31,7 @@ pub use constraint::Constraint;
 pub use forge_parse::{
     Arguments, Dialect, Fault, FieldFault, FieldProblem, FinishReason, ParsedCall, Repair, ToolName, ToolSpec, Toolset,
 };
+pub use guardrail_set::{GuardrailSet, UnknownPreset};
 pub use guardrails::{CheckError, Counts, GuardrailState, Guardrails, RecordError};
 pub use interrupt::{Account, Interrupt, InterruptKind};
 pub use message::{CallId, Message, ResultKind, ToolCall, UserOrigin};

@@ -79,6 +79,14 @@ impl<'a> Voice<'a> {
 
     /// What to say about a fault. Only the last of several texts guides on to the next call.
     pub(crate) fn nudge(self, subject: Subject<'_>, last: bool) -> Result<Nudge, TemplateError> {
+        let nudge = self.guiding_nudge(subject, last)?;
+        if self.workflow.guardrails().nudges {
+            return Ok(nudge);
+        }
+        Ok(Nudge { text: format!("Error: {}.", in_brief(subject)), ..nudge })
+    }
+
+    fn guiding_nudge(self, subject: Subject<'_>, last: bool) -> Result<Nudge, TemplateError> {
         match subject {
             Subject::Empty => self.say(NudgeKind::Empty, &self.guide(last)),
             Subject::ReasoningOnly => self.say(NudgeKind::ReasoningOnly, &self.guide(last)),

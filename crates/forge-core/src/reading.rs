@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use forge_parse::{CallSource, ParserOptions, RawResponse, StructuredCall, Toolset, read_response};
+use forge_parse::{CallSource, End, ParserOptions, RawResponse, StructuredCall, Toolset, read_response};
 
 use crate::excerpt::brief;
-use crate::{Arguments, CallId, Fault, ParsedCall, Response, ToolName};
+use crate::{Arguments, CallId, Dialect, Fault, ParsedCall, RawCall, Response, ToolName};
+use serde_json::Value;
 
 /// The longest name of a call that is kept as the model wrote it.
 const MAX_NAME: usize = 64;
@@ -63,6 +64,40 @@ pub(crate) fn read(toolset: &Arc<Toolset>, response: &Response) -> Reading {
         }
     });
     Reading { attempts: attempts.collect(), text: parsed.text, reasoning: parsed.reasoning }
+}
+
+/// Reads a response as a plain loop would: structured calls with the exact name and strict JSON, and text that is text.
+pub(crate) fn read_plainly(toolset: &Arc<Toolset>, response: &Response) -> Reading {
+    let last = response.calls.len().saturating_sub(1);
+    let attempts = response.calls.iter().enumerate().map(|(index, call)| {
+        let end = if response.finish.is_cut() && index == last { End::Cut } else { End::Complete };
+        match plain_call(toolset, call, end) {
+            Ok(read) => Attempt::Call { id: call.id.clone(), call: read },
+            Err(fault) => faulty(call.id.clone(), fault, Some(&call.arguments)),
+        }
+    });
+    Reading { attempts: attempts.collect(), text: response.text.clone(), reasoning: response.reasoning.clone() }
+}
+
+fn plain_call(toolset: &Toolset, call: &RawCall, end: End) -> Result<ParsedCall, Fault> {
+    let Some(spec) = toolset.get(&call.name) else {
+        return Err(Fault::UnknownTool { name: call.name.clone(), nearest: Vec::new() });
+    };
+    let (tool, raw) = (spec.name.clone(), call.arguments.clone());
+    let text = if raw.trim().is_empty() { "{}" } else { raw.as_str() };
+    let value = match serde_json::from_str::<Value>(text) {
+        Ok(value @ Value::Object(_)) => value,
+        Ok(_) => {
+            return Err(Fault::MalformedArguments { tool, problem: "they are no object".to_owned(), offset: 0, raw });
+        }
+        Err(_) if end == End::Cut => return Err(Fault::Truncated { tool: Some(tool), raw }),
+        Err(error) => return Err(Fault::MalformedArguments { tool, problem: error.to_string(), offset: 0, raw }),
+    };
+    let read = toolset.read_call(&call.name, text, Dialect::NATIVE, end)?;
+    if read.repairs.iter().any(|repair| repair.kind == "wrapped-arguments") {
+        return Err(Fault::InvalidArguments { fields: toolset.validate(&tool, &value), tool, raw });
+    }
+    Ok(read)
 }
 
 fn faulty(id: Option<CallId>, fault: Fault, delivered: Option<&str>) -> Attempt {

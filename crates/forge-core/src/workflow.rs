@@ -6,7 +6,7 @@ use std::sync::Arc;
 use forge_parse::Toolset;
 use serde::{Deserialize, Serialize};
 
-use crate::{Budgets, Templates, ToolName, ToolSpec};
+use crate::{Budgets, GuardrailSet, Templates, ToolName, ToolSpec};
 
 mod builder;
 mod error;
@@ -40,6 +40,7 @@ pub struct Workflow {
     constraint: ConstraintMode,
     hints: HintMode,
     templates: Arc<Templates>,
+    guardrails: GuardrailSet,
 }
 
 /// Whether the required steps have to be done in the order they are listed in.
@@ -207,6 +208,11 @@ impl Workflow {
     /// When the model is told about its progress.
     pub fn hints(&self) -> HintMode {
         self.hints
+    }
+
+    /// Which guardrails are on.
+    pub fn guardrails(&self) -> GuardrailSet {
+        self.guardrails
     }
 
     /// The texts the engine speaks with.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use forge_backend::{Backend, OpenAiCompatible, OpenAiConfig, RetryPolicy, Retrying, Secret};
+use forge_core::GuardrailSet;
 use forge_runner::{
     LoadOptions, LoadedWorkflow, Observer, RunEvent, RunOutcome, RunReport, Runner, RunnerOptions, Seed,
     TemplateFolder, WorkflowFile,
@@ -44,6 +46,10 @@ pub(crate) struct RunArgs {
     /// templates`.
     #[arg(long, value_name = "DIR")]
     templates: Option<PathBuf>,
+
+    /// Runs with a named set of guardrails, to see what each is worth: all of them, all but one, or none.
+    #[arg(long, value_name = "SET", default_value = "reforged", value_parser = guardrails())]
+    guardrails: GuardrailSet,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -91,6 +97,10 @@ Examples:
   Only the account, for a script:
     forge run workflow.toml \"Count the open tickets\" --quiet --json | jq .outcome";
 
+fn guardrails() -> impl TypedValueParser<Value = GuardrailSet> {
+    PossibleValuesParser::new(GuardrailSet::PRESETS.map(|(name, _)| name)).try_map(|name| GuardrailSet::preset(&name))
+}
+
 fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim().to_owned(), value.to_owned())),
@@ -107,7 +117,8 @@ pub(crate) async fn run(args: RunArgs) -> anyhow::Result<Exit> {
             return Ok(Exit::BadWorkflow);
         }
     };
-    let options = LoadOptions { variables: args.variables.into_iter().collect(), templates };
+    let options =
+        LoadOptions { variables: args.variables.into_iter().collect(), templates, guardrails: args.guardrails };
     let loaded = match WorkflowFile::load_with(&args.file, &options) {
         Ok(loaded) => loaded,
         Err(error) => {

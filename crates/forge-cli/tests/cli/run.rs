@@ -209,6 +209,33 @@ fn a_trace_file_that_can_not_be_made_is_named() {
 }
 
 #[test]
+fn without_guardrails_text_is_the_result() {
+    let folder = Folder::new();
+    let server = ModelServer::play([Reply::Text("Hello to whom?".to_owned())]);
+    let output = folder.forge(&server.url).args(["--guardrails", "bare"]).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), "Hello to whom?\n"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_set_of_guardrails_without_steps_lets_the_end_come_first() {
+    let folder = Folder::new();
+    let [_, greet] = well_behaved();
+    let server = ModelServer::play([greet]);
+    let output = folder.forge(&server.url).args(["--guardrails", "no_steps"]).output().unwrap();
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), "Hello, Ada\n"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_unknown_set_of_guardrails_is_refused_with_the_known_ones() {
+    let folder = Folder::new();
+    let output = folder.forge("http://127.0.0.1:9").args(["--guardrails", "no_nudges"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    for name in ["no_nudges", "reforged", "no_rescue", "no_recovery", "no_compact", "bare"] {
+        assert!(stderr(&output).contains(name), "{name} is missing in: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn a_variable_without_a_value_is_a_usage_error() {
     let folder = Folder::new();
     let output = folder.forge("http://127.0.0.1:9").args(["--var", "tone"]).output().unwrap();

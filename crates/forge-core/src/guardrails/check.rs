@@ -3,7 +3,7 @@ use super::{CheckError, Guardrails};
 use crate::collapse::collapse;
 use crate::excerpt::brief;
 use crate::nudges::{Subject, in_brief};
-use crate::reading::{Attempt, Reading, read};
+use crate::reading::{Attempt, Reading, read, read_plainly};
 use crate::{
     ApprovedCall, Batch, BlockReason, BlockedCall, CallId, Constraint, Dialect, Fault, InterruptKind, Message, Nudge,
     NudgeKind, ParsedCall, Reprompt, Response, ResultKind, TemplateError, TextPolicy, ToolCall, Verdict,
@@ -41,7 +41,7 @@ impl Guardrails {
     }
 
     fn judge(&mut self, response: &Response) -> Result<Verdict, TemplateError> {
-        let mut reading = read(self.workflow.toolset(), response);
+        let mut reading = self.read(response);
         if matches!(self.constraint(), Constraint::Only(_)) {
             name_constrained(&mut reading.attempts);
         }
@@ -55,10 +55,25 @@ impl Guardrails {
         }
     }
 
+    /// The response, with what switched-off guardrails would not see.
+    fn read(&self, response: &Response) -> Reading {
+        let on = self.workflow.guardrails();
+        if !on.rescue {
+            return read_plainly(self.workflow.toolset(), response);
+        }
+        let mut reading = read(self.workflow.toolset(), response);
+        if !on.repetition {
+            let is_loop = |attempt: &Attempt| matches!(attempt, Attempt::Unreadable(Fault::RepeatedText { .. }));
+            reading.attempts.retain(|attempt| !is_loop(attempt));
+        }
+        reading
+    }
+
     fn judge_text(&mut self, response: &Response, reading: Reading) -> Result<Verdict, TemplateError> {
         let has_text = !reading.text.trim().is_empty();
         let has_thought = !reading.reasoning.trim().is_empty();
-        let first_empty = !has_text && !has_thought && !self.state.empty_retried;
+        let nudges = self.workflow.guardrails().nudges;
+        let first_empty = !has_text && !has_thought && !self.state.empty_retried && nudges;
         self.state.empty_retried = !has_text && !has_thought;
         if first_empty {
             self.state.rung = self.state.rung.saturating_add(1);
@@ -70,7 +85,9 @@ impl Guardrails {
                 if has_thought { (Subject::ReasoningOnly, Some(turn)) } else { (Subject::Empty, None) };
             return self.refuse_text(turn, subject);
         }
-        match self.workflow.text() {
+        // Nobody is there to say that text was no answer.
+        let policy = if nudges { self.workflow.text() } else { TextPolicy::Accept };
+        match policy {
             TextPolicy::Nudge => self.refuse_text(Some(turn), Subject::Text { cut: response.finish.is_cut() }),
             TextPolicy::Accept if self.legality().steps_are_done() => {
                 self.state.ended = true;
@@ -88,7 +105,8 @@ impl Guardrails {
     fn refuse_text(&mut self, turn: Option<Message>, subject: Subject<'_>) -> Result<Verdict, TemplateError> {
         let nudge = self.voice().nudge(subject, true)?;
         self.count_faulty(&[nudge.kind]);
-        if let Some(kind) = self.exhausted(&in_brief(subject)) {
+        let last_fault = in_brief(subject);
+        if let Some(kind) = self.exhausted(&last_fault).or_else(|| self.unanswered(nudge.kind, last_fault)) {
             return Ok(Verdict::Halt(self.halt(kind)));
         }
         let messages = turn.into_iter().chain([Message::nudge(nudge.text.clone())]).collect();
@@ -97,7 +115,11 @@ impl Guardrails {
 
     fn judge_calls(&mut self, response: &Response, reading: Reading) -> Result<Verdict, TemplateError> {
         self.state.empty_retried = false;
-        let sorted = self.sort(collapse(reading.attempts));
+        let attempts = match self.workflow.guardrails().repetition {
+            true => collapse(reading.attempts),
+            false => reading.attempts,
+        };
+        let sorted = self.sort(attempts);
         // Where no call stands in the turn, the text is kept as the model wrote it: it is all there is.
         let text = match sorted.unreadable.first() {
             // More of the same would only lead the model on.
@@ -140,6 +162,7 @@ impl Guardrails {
 
     /// Why a valid call may not run, judged by what was done before its response.
     fn obstacle(&self, call: &ToolCall, terminal: Option<&CallId>) -> Option<BlockReason> {
+        // Nothing is noted where repetition is off.
         if let Some(round) = self.state.recent.round_repeated_by(call) {
             let times = self.state.counts.repetitions.saturating_add(1);
             return Some(BlockReason::Repetition { round: u32::try_from(round).unwrap_or(u32::MAX), times });
@@ -178,7 +201,10 @@ impl Guardrails {
         self.count_faulty(&kinds);
         self.state.withdrawn = sorted.repeated().cloned();
         let last_fault = sorted.unreadable.last().map(Subject::Fault).or_else(|| sorted.last_blocked());
-        if let Some(kind) = self.exhausted(&last_fault.map(in_brief).unwrap_or_default()) {
+        let last_fault = last_fault.map(in_brief).unwrap_or_default();
+        let answerless = notes.last().filter(|_| sorted.turn.is_empty()).map(|nudge| nudge.kind);
+        let unanswered = || answerless.and_then(|kind| self.unanswered(kind, last_fault.clone()));
+        if let Some(kind) = self.exhausted(&last_fault).or_else(unanswered) {
             return Ok(Verdict::Halt(self.halt(kind)));
         }
         let mut messages = vec![turn];
@@ -260,6 +286,20 @@ impl Guardrails {
         }
         (counts.repetitions > budgets.repetitions)
             .then_some(InterruptKind::Repetition { times: counts.repetitions, limit: budgets.repetitions })
+    }
+
+    /// The end of a run whose faulty text nobody answers, because nudges are off.
+    fn unanswered(&self, kind: NudgeKind, last_fault: String) -> Option<InterruptKind> {
+        if self.workflow.guardrails().nudges {
+            return None;
+        }
+        let counts = self.state.counts;
+        Some(match kind {
+            NudgeKind::PrematureTerminal => {
+                InterruptKind::PrematureTerminal { attempts: counts.premature_attempts, limit: 0 }
+            }
+            _ => InterruptKind::FormatRetries { attempts: counts.format_faults, limit: 0, last_fault },
+        })
     }
 
     /// Asks again, if a generation is left.

@@ -10,6 +10,9 @@ const ONLY_LEGAL: u32 = 3;
 impl Guardrails {
     /// What the next generation may be.
     pub(super) fn constraint(&self) -> Constraint {
+        if !self.workflow.guardrails().ladder {
+            return Constraint::Free;
+        }
         match self.workflow.constraint() {
             ConstraintMode::Free => Constraint::Free,
             ConstraintMode::Eager => Constraint::Only(self.offered()),

@@ -78,7 +78,7 @@ impl Guardrails {
         let mut notes = notes.to_vec();
         if let Some((tool, round)) = repeated {
             notes.push(self.voice().repeated(tool, round)?);
-        } else if self.workflow.hints() == HintMode::Always {
+        } else if self.workflow.hints() == HintMode::Always && self.workflow.guardrails().nudges {
             notes.extend(self.voice().progress()?.map(|line| format!("[{line}]")));
         }
         if let Some(Message::Tool { content, .. }) = messages.last_mut() {
@@ -92,6 +92,9 @@ impl Guardrails {
 
     /// Only answers are compared: a failure may be worth another try.
     fn note_repetition(&mut self, call: &ToolCall, outcome: &Outcome) -> Option<usize> {
+        if !self.workflow.guardrails().repetition {
+            return None;
+        }
         match outcome {
             Outcome::Success(result) | Outcome::NoData(result) => self.state.recent.note(call, result),
             Outcome::Failure(_) | Outcome::TimedOut(_) | Outcome::Cancelled => None,
@@ -101,7 +104,11 @@ impl Guardrails {
     fn result(&self, call: &ToolCall, outcome: &Outcome) -> Result<(String, ResultKind), TemplateError> {
         let say =
             |text: Text, result: &str| self.voice().result(text, &call.name, result, self.attempts_left(&call.name));
+        let plain = !self.workflow.guardrails().recovery;
         Ok(match outcome {
+            Outcome::Failure(result) if plain => (result.clone(), ResultKind::Failure),
+            Outcome::NoData(result) if plain => (result.clone(), ResultKind::NoData),
+            Outcome::TimedOut(result) if plain => (result.clone(), ResultKind::TimedOut),
             Outcome::Success(result) if result.trim().is_empty() => {
                 (say(Text::EmptyResult, result)?, ResultKind::Success)
             }
@@ -137,6 +144,9 @@ impl Guardrails {
     }
 
     fn failed_too_often(&self) -> Option<InterruptKind> {
+        if !self.workflow.guardrails().recovery {
+            return None;
+        }
         let with_limits =
             self.state.failing.all().map(|(tool, failures)| (tool, failures, self.workflow.failure_limit(tool)));
         if let Some((tool, failures, limit)) = with_limits.into_iter().find(|(_, failures, limit)| failures >= limit) {

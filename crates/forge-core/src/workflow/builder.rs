@@ -10,7 +10,7 @@ use super::{
     ConstraintMode, HintMode, InvalidWorkflow, Prerequisite, Respond, Risk, StepOrder, TextPolicy, ToolReference,
     Workflow, WorkflowError,
 };
-use crate::{Budgets, Templates, ToolName, ToolSpec, check_template};
+use crate::{Budgets, GuardrailSet, Templates, ToolName, ToolSpec, check_template};
 
 /// The longest name that all known model servers take.
 const MAX_NAME: usize = 64;
@@ -50,6 +50,7 @@ pub struct WorkflowBuilder {
     constraint: ConstraintMode,
     hints: HintMode,
     templates: Option<Arc<Templates>>,
+    guardrails: GuardrailSet,
 }
 
 impl WorkflowBuilder {
@@ -70,6 +71,7 @@ impl WorkflowBuilder {
             constraint: ConstraintMode::default(),
             hints: HintMode::default(),
             templates: None,
+            guardrails: GuardrailSet::default(),
         }
     }
 
@@ -175,6 +177,12 @@ impl WorkflowBuilder {
         self
     }
 
+    /// Switches guardrails off: for measuring what each is worth.
+    pub fn guardrails(mut self, guardrails: GuardrailSet) -> Self {
+        self.guardrails = guardrails;
+        self
+    }
+
     /// Checks the declaration.
     ///
     /// # Errors
@@ -203,7 +211,10 @@ impl WorkflowBuilder {
             description: self.description,
             system_prompt: self.system_prompt,
             specs: Arc::from(self.tools.clone()),
-            toolset: Toolset::compile(self.tools),
+            toolset: match self.guardrails.coercion {
+                true => Toolset::compile(self.tools),
+                false => Toolset::compile_without_coercion(self.tools),
+            },
             required_steps: self.required_steps,
             step_order: self.step_order,
             terminal_tools: self.terminal_tools,
@@ -215,6 +226,7 @@ impl WorkflowBuilder {
             constraint: self.constraint,
             hints: self.hints,
             templates: self.templates.unwrap_or_else(Templates::embedded),
+            guardrails: self.guardrails,
         })
     }
 

@@ -33,7 +33,7 @@ fn mode(mode: ConstraintMode) -> WorkflowBuilder {
 }
 
 #[track_caller]
-fn assert_moves(workflow: WorkflowBuilder, moves: &[(&str, &str)]) {
+pub(crate) fn assert_moves(workflow: WorkflowBuilder, moves: &[(&str, &str)]) {
     let workflow = workflow.budgets(Budgets { iterations: 40, ..Budgets::default() });
     assert_moves_as_built(workflow.build().unwrap(), moves);
 }

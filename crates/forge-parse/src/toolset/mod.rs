@@ -40,6 +40,7 @@ pub struct Toolset {
     by_folded: HashMap<String, Option<usize>>,
     warnings: Vec<SchemaWarning>,
     content_hash: u128,
+    coerces: bool,
 }
 
 /// A tool whose schema can't be used, so that its arguments are not validated.
@@ -56,6 +57,16 @@ impl Toolset {
     /// itself, switches validation off for its tool and leaves one [warning](Toolset::warnings). Of several tools
     /// with one name the first counts.
     pub fn compile(specs: Vec<ToolSpec>) -> Arc<Self> {
+        Arc::new(Self::compiled(specs))
+    }
+
+    /// Compiles the offered tools like [`Toolset::compile`], but takes JSON arguments as they are: what a schema could
+    /// read in another way is a fault. Notations without types are still read by the schema.
+    pub fn compile_without_coercion(specs: Vec<ToolSpec>) -> Arc<Self> {
+        Arc::new(Self { coerces: false, ..Self::compiled(specs) })
+    }
+
+    fn compiled(specs: Vec<ToolSpec>) -> Self {
         let content_hash = hash::ContentHasher::FIXED.hash(&specs);
         let mut schemas = Vec::with_capacity(specs.len());
         let mut by_name = HashMap::with_capacity(specs.len());
@@ -75,7 +86,7 @@ impl Toolset {
             by_name.insert(spec.name.clone(), index);
             by_folded.entry(resolve::folded_name(&spec.name)).and_modify(|place| *place = None).or_insert(Some(index));
         }
-        Arc::new(Self { specs, schemas, by_name, by_folded, warnings, content_hash })
+        Self { specs, schemas, by_name, by_folded, warnings, content_hash, coerces: true }
     }
 
     /// The tools as they were offered.

@@ -29,7 +29,7 @@ pub(super) fn read_call(
     end: End,
 ) -> Result<ParsedCall, Fault> {
     let (tool, mut repairs) = offered(toolset, name)?;
-    let call = Reading { tool, schema: None, raw: arguments, end }.with_schema(toolset);
+    let call = Reading { tool, schema: None, raw: arguments, end, coerces: toolset.coerces }.with_schema(toolset);
     let text = arguments.trim();
     let (value, json) = match serde_json::from_str::<Value>(text) {
         Ok(value @ Value::Object(_)) => (value, Cow::Borrowed(text)),
@@ -56,7 +56,8 @@ pub(super) fn read_fields(
     let (tool, mut all_repairs) = offered(toolset, name)?;
     all_repairs.extend(repairs);
     let arguments = Arguments::from_object(&fields);
-    let call = Reading { tool, schema: None, raw: arguments.as_str(), end: End::Complete }.with_schema(toolset);
+    let call =
+        Reading { tool, schema: None, raw: arguments.as_str(), end: End::Complete, coerces: true }.with_schema(toolset);
     call.validated(Value::Object(fields), Cow::Borrowed(arguments.as_str()), dialect, all_repairs)
 }
 
@@ -76,6 +77,7 @@ struct Reading<'c> {
     /// The arguments as the model wrote them.
     raw: &'c str,
     end: End,
+    coerces: bool,
 }
 
 impl<'c> Reading<'c> {
@@ -151,7 +153,7 @@ impl<'c> Reading<'c> {
         let no_schema = Value::Bool(true);
         let root = self.schema.map_or(&no_schema, CompiledSchema::source);
         let valid = self.is_valid(&value);
-        if !valid || may_leak(&json) || may_be_misspelt(root, &value) {
+        if self.coerces && (!valid || may_leak(&json) || may_be_misspelt(root, &value)) {
             let (tree, coercions) = match Tree::parse_valid(&json) {
                 Some(tree) => coerce(root, tree),
                 None => (Tree::Null, Vec::new()),

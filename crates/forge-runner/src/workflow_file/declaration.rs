@@ -56,6 +56,7 @@ impl<'f> Declaration<'f> {
         self.read_steps();
         self.read_prerequisites();
         self.read_policies();
+        self.declare(|builder| builder.guardrails(options.guardrails));
         self.read_templates(place.path, options.templates.as_ref());
         self.read_budgets();
         let generation = self.read_generation();

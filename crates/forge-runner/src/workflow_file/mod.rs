@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use forge_core::Templates;
+use forge_core::{GuardrailSet, Templates};
 use toml::de::DeTable;
 
 use self::declaration::Declaration;
@@ -55,6 +55,8 @@ pub struct LoadOptions {
     pub variables: BTreeMap<String, String>,
     /// Texts in the place of the file's `templates_dir`, which isn't read then. See [`crate::TemplateFolder`].
     pub templates: Option<Arc<Templates>>,
+    /// Which guardrails are on: for measuring what each is worth.
+    pub guardrails: GuardrailSet,
 }
 
 impl AsRef<BoundWorkflow> for LoadedWorkflow {
