@@ -10,8 +10,10 @@ use crate::{Account, CallId, Constraint, InterruptKind, Message, TemplateError, 
 mod check;
 mod ladder;
 mod record;
+mod replay;
 mod state;
 
+pub use replay::{Answer, Replayed, ReplayedCall};
 pub use state::{Counts, GuardrailState};
 
 /// The guardrails of one run: a response goes in, a verdict comes out; outcomes go in, what follows comes out.
@@ -132,6 +134,11 @@ impl Guardrails {
     /// [`CheckError::BatchOpen`] when the outcomes of the last batch haven't been recorded.
     pub fn begin_turn(&mut self) -> Result<(), CheckError> {
         self.no_batch_is_open()?;
+        self.another_turn();
+        Ok(())
+    }
+
+    fn another_turn(&mut self) {
         let state = std::mem::take(&mut self.state);
         self.state = GuardrailState {
             tracker: state.tracker,
@@ -140,7 +147,6 @@ impl Guardrails {
             failures: state.failures,
             ..GuardrailState::default()
         };
-        Ok(())
     }
 
     fn no_batch_is_open(&self) -> Result<(), CheckError> {

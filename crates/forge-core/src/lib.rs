@@ -32,7 +32,7 @@ pub use forge_parse::{
     Arguments, Dialect, Fault, FieldFault, FieldProblem, FinishReason, ParsedCall, Repair, ToolName, ToolSpec, Toolset,
 };
 pub use guardrail_set::{GuardrailSet, UnknownPreset};
-pub use guardrails::{CheckError, Counts, GuardrailState, Guardrails, RecordError};
+pub use guardrails::{Answer, CheckError, Counts, GuardrailState, Guardrails, RecordError, Replayed, ReplayedCall};
 pub use interrupt::{Account, Interrupt, InterruptKind};
 pub use message::{CallId, Message, ResultKind, ToolCall, UserOrigin};
 pub use response::{RawCall, Response, Usage};

@@ -98,6 +98,27 @@ pub enum BlockReason {
     },
 }
 
+impl BlockReason {
+    /// What the model was told it is about.
+    pub fn kind(&self) -> NudgeKind {
+        match self {
+            Self::Fault { fault } => match fault {
+                Fault::UnknownTool { .. } => NudgeKind::UnknownTool,
+                Fault::MalformedArguments { .. } => NudgeKind::MalformedArguments,
+                Fault::InvalidArguments { .. } => NudgeKind::InvalidArguments,
+                Fault::Truncated { .. } => NudgeKind::Truncated,
+                Fault::Unreadable { .. } => NudgeKind::Unreadable,
+                Fault::RepeatedText { .. } => NudgeKind::RepeatedText,
+            },
+            Self::PrematureTerminal { .. } => NudgeKind::PrematureTerminal,
+            Self::StepOrder { .. } => NudgeKind::StepOrder,
+            Self::Prerequisite { .. } => NudgeKind::Prerequisite,
+            Self::Repetition { .. } => NudgeKind::Repetition,
+            Self::SecondTerminal { .. } => NudgeKind::SecondTerminal,
+        }
+    }
+}
+
 /// Messages to append before the next generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reprompt {

@@ -161,7 +161,7 @@ impl Guardrails {
     }
 
     /// Why a valid call may not run, judged by what was done before its response.
-    fn obstacle(&self, call: &ToolCall, terminal: Option<&CallId>) -> Option<BlockReason> {
+    pub(super) fn obstacle(&self, call: &ToolCall, terminal: Option<&CallId>) -> Option<BlockReason> {
         // Nothing is noted where repetition is off.
         if let Some(round) = self.state.recent.round_repeated_by(call) {
             let times = self.state.counts.repetitions.saturating_add(1);
@@ -179,11 +179,8 @@ impl Guardrails {
     fn approve(&mut self, turn: Message, sorted: Sorted) -> Result<Verdict, TemplateError> {
         let (nudges, replies) = self.answer(&sorted, false)?;
         let notes = self.notes(&sorted)?;
-        if sorted.blocked.is_empty() && notes.is_empty() {
-            self.state.counts.format_faults = 0;
-            self.state.rung = 0;
-        }
-        let nudged = nudges.iter().chain(&notes).map(|nudge| nudge.kind).collect();
+        let nudged: Vec<NudgeKind> = nudges.iter().chain(&notes).map(|nudge| nudge.kind).collect();
+        self.note_form(&nudged);
         self.state.open = Some(OpenBatch {
             calls: sorted.approved.iter().map(|approved| approved.call.clone()).collect(),
             nudged,
@@ -191,6 +188,14 @@ impl Guardrails {
         });
         let blocked = sorted.blocked.into_iter().map(|(_, blocked)| blocked).collect();
         Ok(Verdict::Execute(Batch { turn, calls: sorted.approved, blocked, replies }))
+    }
+
+    /// A response that runs and has nothing wrong with it forgives faults of form.
+    pub(super) fn note_form(&mut self, nudged: &[NudgeKind]) {
+        if nudged.is_empty() {
+            self.state.counts.format_faults = 0;
+            self.state.rung = 0;
+        }
     }
 
     /// Nothing of the response runs.
@@ -246,7 +251,7 @@ impl Guardrails {
     }
 
     /// Counts a response of which nothing can run.
-    fn count_faulty(&mut self, kinds: &[NudgeKind]) {
+    pub(super) fn count_faulty(&mut self, kinds: &[NudgeKind]) {
         let counts = &mut self.state.counts;
         let count = |count: &mut u32, fault: fn(NudgeKind) -> bool| {
             let found = kinds.iter().any(|kind| fault(*kind));

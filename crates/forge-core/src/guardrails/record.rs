@@ -40,6 +40,16 @@ impl Guardrails {
         Ok(Recorded { messages, completed, next })
     }
 
+    /// The same, without words for the model.
+    pub(super) fn relive_outcomes(&mut self, answered: &[Answered<'_>], nudged: &[NudgeKind]) {
+        self.count_outcomes(answered, nudged);
+        self.note_successes(answered);
+        for (call, outcome) in answered {
+            self.note_repetition(call, outcome);
+        }
+        self.what_follows(answered);
+    }
+
     fn count_outcomes(&mut self, answered: &[Answered<'_>], nudged: &[NudgeKind]) {
         self.state.failing.note(answered.iter().copied());
         for (call, outcome) in answered {

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use forge_core::{
-    BlockReason, CallId, Constraint, Counts, Fault, GuardrailState, Guardrails, InterruptKind, Message, Next,
-    NudgeKind, Outcome, Response, StepOrder, ToolCall, ToolName, Verdict, Workflow,
+    Answer, BlockedCall, CallId, Constraint, Counts, GuardrailState, Guardrails, InterruptKind, Message, Next,
+    NudgeKind, Outcome, Replayed, ReplayedCall, Response, StepOrder, ToolCall, ToolName, Verdict, Workflow,
 };
 
-use crate::support::{Move, Run};
+use crate::support::{Move, Run, Step};
 
 /// One response of a run and all that followed from it.
 #[derive(Clone)]
@@ -25,11 +25,12 @@ pub(crate) struct Watched {
     workflow: Arc<Workflow>,
     run: Run,
     trace: Vec<Entry>,
+    happened: Vec<Replayed>,
 }
 
 impl Watched {
     pub(crate) fn new(workflow: Arc<Workflow>) -> Self {
-        Self { run: Run::new(Arc::clone(&workflow)), workflow, trace: Vec::new() }
+        Self { run: Run::new(Arc::clone(&workflow)), workflow, trace: Vec::new(), happened: Vec::new() }
     }
 
     pub(crate) fn has_ended(&self) -> bool {
@@ -50,7 +51,7 @@ impl Watched {
             Verdict::Execute(batch) => {
                 assert!(!batch.calls.is_empty());
                 assert_eq!(batch.blocked.len(), batch.replies.len());
-                entry.told = batch.blocked.iter().map(|blocked| kind(&blocked.reason)).collect();
+                entry.told = batch.blocked.iter().map(|blocked| blocked.reason.kind()).collect();
                 for (approved, (id, outcome)) in batch.calls.iter().zip(&step.outcomes) {
                     assert_eq!(&approved.call.id, id);
                     self.assert_may_run(&approved.call);
@@ -77,6 +78,8 @@ impl Watched {
             None => {}
         }
         if !halted {
+            self.happened.push(happened(&step));
+            self.assert_replayed();
             assert_eq!(self.run.guardrails.state().counts(), self.counted());
             self.assert_paired();
         }
@@ -106,6 +109,25 @@ impl Watched {
             let mut restored = Guardrails::from_state(Arc::clone(&self.workflow), state);
             assert_eq!(&restored.record(outcomes).unwrap().next, next);
             assert_eq!(restored.state(), self.run.guardrails.state());
+        }
+    }
+
+    /// The guardrails that relive a run are those that lived through it; told less, they still know what was done.
+    fn assert_replayed(&self) {
+        let live = comparable(self.state());
+        let replayed = |happened: Vec<Replayed>| Guardrails::replay(Arc::clone(&self.workflow), happened);
+        assert_eq!(comparable(replayed(self.happened.clone()).state()), live, "{:?}", self.happened);
+        let without_kinds = self.happened.iter().cloned().map(forget_kinds).collect();
+        let without_kinds = comparable(replayed(without_kinds).state());
+        for field in ["tracker", "recent", "failing", "successes", "failures", "ids", "iterations", "rung", "ended"] {
+            assert_eq!(without_kinds[field], live[field], "{field} without kinds: {:?}", self.happened);
+        }
+        let from_messages = comparable(replayed(Replayed::from_messages(&self.run.messages)).state());
+        for field in ["tracker", "failing", "successes", "failures", "ids"] {
+            assert_eq!(from_messages[field], live[field], "{field} from messages: {:?}", self.run.messages);
+        }
+        for replayed in [without_kinds, from_messages] {
+            assert_eq!(replayed["counts"]["failing_batches"], live["counts"]["failing_batches"]);
         }
     }
 
@@ -246,6 +268,54 @@ const FORM: [NudgeKind; 9] = [
     NudgeKind::RepeatedText,
 ];
 
+/// What a step was, for guardrails that relive it.
+fn happened(step: &Step) -> Replayed {
+    let calls_of = |turn: &Message, blocked: &[BlockedCall]| {
+        let Message::Assistant { calls, .. } = turn else { panic!("{turn:?}") };
+        let answer = |call: &ToolCall| {
+            let refused = blocked.iter().find(|blocked| blocked.id == call.id);
+            let ran = || step.outcomes.iter().find(|(id, _)| *id == call.id).unwrap().1.clone();
+            refused.map_or_else(|| Answer::Ran(ran()), |blocked| Answer::Blocked(Some(blocked.reason.kind())))
+        };
+        calls.iter().map(|call| ReplayedCall { call: call.clone(), answer: answer(call) }).collect()
+    };
+    match &step.verdict {
+        Verdict::Execute(batch) => Replayed::Calls { calls: calls_of(&batch.turn, &batch.blocked), beside: Vec::new() },
+        Verdict::Reprompt(reprompt) if !reprompt.blocked.is_empty() => {
+            Replayed::Calls { calls: calls_of(&reprompt.messages[0], &reprompt.blocked), beside: Vec::new() }
+        }
+        Verdict::Reprompt(reprompt) => match reprompt.nudges.first() {
+            Some(nudge) => Replayed::Refused(Some(nudge.kind)),
+            None => Replayed::Silent,
+        },
+        Verdict::Accept { .. } => Replayed::Accepted,
+        Verdict::Halt(_) => panic!("a halted run has nothing to go on from"),
+    }
+}
+
+/// What a driver knows that has only calls and results.
+fn forget_kinds(item: Replayed) -> Replayed {
+    match item {
+        Replayed::Calls { mut calls, beside } => {
+            for call in &mut calls {
+                if let Answer::Blocked(kind) = &mut call.answer {
+                    *kind = None;
+                }
+            }
+            Replayed::Calls { calls, beside }
+        }
+        other => other,
+    }
+}
+
+/// A state without what no conversation says and no verdict depends on.
+fn comparable(state: &GuardrailState) -> serde_json::Value {
+    let mut state = serde_json::to_value(state).unwrap();
+    state["last_response"] = serde_json::Value::Null;
+    state["ids"]["made"] = serde_json::Value::Null;
+    state
+}
+
 fn has_failed(entry: &Entry) -> bool {
     entry.ran.iter().any(|(_, outcome)| matches!(outcome, Outcome::Failure(_) | Outcome::TimedOut(_)))
 }
@@ -255,22 +325,4 @@ fn is_clean(entry: &Entry) -> bool {
     has(|outcome| matches!(outcome, Outcome::Success(_)))
         && !has(|outcome| *outcome == Outcome::Cancelled)
         && !has_failed(entry)
-}
-
-fn kind(reason: &BlockReason) -> NudgeKind {
-    match reason {
-        BlockReason::Fault { fault } => match fault {
-            Fault::UnknownTool { .. } => NudgeKind::UnknownTool,
-            Fault::MalformedArguments { .. } => NudgeKind::MalformedArguments,
-            Fault::InvalidArguments { .. } => NudgeKind::InvalidArguments,
-            Fault::Truncated { .. } => NudgeKind::Truncated,
-            Fault::Unreadable { .. } => NudgeKind::Unreadable,
-            Fault::RepeatedText { .. } => NudgeKind::RepeatedText,
-        },
-        BlockReason::PrematureTerminal { .. } => NudgeKind::PrematureTerminal,
-        BlockReason::StepOrder { .. } => NudgeKind::StepOrder,
-        BlockReason::Prerequisite { .. } => NudgeKind::Prerequisite,
-        BlockReason::Repetition { .. } => NudgeKind::Repetition,
-        BlockReason::SecondTerminal { .. } => NudgeKind::SecondTerminal,
-    }
 }

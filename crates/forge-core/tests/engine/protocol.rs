@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use forge_core::{
-    CallId, CheckError, Guardrails, Message, Outcome, RawCall, RecordError, Response, ResultKind, TextPolicy, ToolCall,
-    Verdict,
+    Answer, CallId, CheckError, Guardrails, Message, Outcome, Prerequisite, RawCall, RecordError, Replayed,
+    ReplayedCall, Response, ResultKind, StepOrder, TextPolicy, ToolCall, Verdict,
 };
 
 use crate::support::{builder, parse_move};
@@ -128,4 +128,43 @@ fn the_id_of_a_backend_stands() {
     let response = Response { calls: vec![call], ..Response::default() };
     let Verdict::Execute(batch) = guardrails().check(&response).unwrap() else { panic!() };
     assert_eq!(batch.calls[0].call.id, CallId::new("abc"));
+}
+
+/// A call of a conversation of which only calls and results are known.
+fn happened(name: &str, arguments: &str, answer: Answer) -> Replayed {
+    let arguments = forge_core::Arguments::from_json(arguments).unwrap();
+    let call = ToolCall { id: CallId::new("x"), name: name.into(), arguments };
+    Replayed::Calls { calls: vec![ReplayedCall { call, answer }], beside: Vec::new() }
+}
+
+#[test]
+fn why_a_call_was_refused_follows_from_the_call() {
+    let workflow = builder()
+        .required_steps(["list", "count"])
+        .step_order(StepOrder::Listed)
+        .prerequisite("edit", Prerequisite::success_of("read"));
+    let workflow = Arc::new(workflow.build().unwrap());
+    let counts = |name: &str, arguments: &str| {
+        let item = happened(name, arguments, Answer::Blocked(None));
+        let counts = Guardrails::replay(Arc::clone(&workflow), [item]).state().counts();
+        (counts.format_faults, counts.premature_attempts, counts.prerequisite_violations)
+    };
+    assert_eq!(counts("nothing", "{}"), (1, 0, 0), "an unknown tool");
+    assert_eq!(counts("read", r#"{"path": 1}"#), (1, 0, 0), "invalid arguments");
+    assert_eq!(counts("read", "{}"), (1, 0, 0), "arguments that could not be read");
+    assert_eq!(counts("report", "{}"), (0, 1, 0), "a terminal tool too early");
+    assert_eq!(counts("count", "{}"), (0, 0, 1), "a step out of order");
+    assert_eq!(counts("edit", "{}"), (0, 0, 1), "a prerequisite that isn't met");
+}
+
+#[test]
+fn a_client_that_knows_only_results_still_has_its_steps_enforced() {
+    let workflow = Arc::new(builder().required_steps(["list"]).build().unwrap());
+    let report = || parse_move("report").response;
+    let with = |items: Vec<Replayed>| Guardrails::replay(Arc::clone(&workflow), items).check(&report()).unwrap();
+    assert!(matches!(with(vec![Replayed::Input]), Verdict::Reprompt(_)));
+    let listed = happened("list", "{}", Answer::Unknown("a.log".to_owned()));
+    assert!(matches!(with(vec![Replayed::Input, listed.clone()]), Verdict::Execute(_)));
+    assert!(matches!(with(vec![Replayed::Input, listed, Replayed::Input]), Verdict::Execute(_)), "steps stay done");
+    assert!(matches!(with(vec![happened("list", "{}", Answer::Missing)]), Verdict::Reprompt(_)));
 }
