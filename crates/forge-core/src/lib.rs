@@ -21,6 +21,7 @@ mod nudges;
 mod reading;
 mod repetition;
 mod response;
+mod runaway;
 mod templates;
 mod tracker;
 mod verdict;
@@ -36,6 +37,7 @@ pub use guardrails::{Answer, CheckError, Counts, GuardrailState, Guardrails, Rec
 pub use interrupt::{Account, Interrupt, InterruptKind};
 pub use message::{CallId, Message, ResultKind, ToolCall, UserOrigin};
 pub use response::{RawCall, Response, Usage};
+pub use runaway::{Loop, Runaway};
 pub use templates::{
     InvalidTemplates, OverrideProblem, TemplateError, TemplateInfo, TemplateVariable, Templates, check_template,
     render_prompt,

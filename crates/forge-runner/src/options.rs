@@ -9,13 +9,16 @@ pub struct RunnerOptions {
     /// The most tokens of one generation; at least 1. Default 1024: small models ramble to the end of the context
     /// if nothing stops them.
     pub max_tokens: u32,
+    /// The most tokens of a second try, where a call was cut off at the limit. None, the default: the model is told to
+    /// split the work.
+    pub retry_max_tokens: Option<u32>,
     /// How to sample. Default: as the server does.
     pub sampling: Sampling,
 }
 
 impl Default for RunnerOptions {
     fn default() -> Self {
-        Self { max_tokens: 1024, sampling: Sampling::default() }
+        Self { max_tokens: 1024, retry_max_tokens: None, sampling: Sampling::default() }
     }
 }
 

@@ -2,12 +2,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use forge_backend::{Backend, BackendError, BackendInfo, ModelRequest};
-use forge_core::{Batch, BlockedCall, Constraint, Guardrails, Message, Next, Nudge, Response, Usage, Verdict};
+use forge_core::{
+    Batch, BlockedCall, Constraint, FinishReason, Guardrails, Message, Next, Nudge, NudgeKind, Response, Usage, Verdict,
+};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
 use crate::batch::run_batch;
-use crate::generation::generate;
+use crate::generation::{Loops, generate};
 use crate::{BoundWorkflow, Observer, RunEvent, RunOutcome, RunReport, RunnerOptions, Seed};
 
 /// Drives workflows on a backend.
@@ -111,7 +113,7 @@ impl Run<'_> {
         self.start(seed).await?;
         let mut constraint = self.guardrails.first_constraint();
         loop {
-            let response = self.generate(constraint).await?;
+            let response = self.respond(constraint).await?;
             constraint = match self.guardrails.check(&response).map_err(|error| engine_failed(&error))? {
                 Verdict::Execute(batch) => match self.execute(batch).await? {
                     Next::Continue { constraint } => constraint,
@@ -157,7 +159,30 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn generate(&mut self, constraint: Constraint) -> Result<Response, Ended> {
+    /// Generates, and once more with a larger limit where the options allow that and a call was cut off.
+    async fn respond(&mut self, constraint: Constraint) -> Result<Response, Ended> {
+        let options = self.runner.options;
+        let response = self.generate(constraint.clone(), options.max_tokens).await?;
+        match options.retry_max_tokens {
+            Some(larger) if larger > options.max_tokens && self.holds_cut_call(&response) => {
+                self.generate(constraint, larger).await
+            }
+            Some(_) | None => Ok(response),
+        }
+    }
+
+    /// Whether the output limit cut a call off, as the guardrails would see it.
+    fn holds_cut_call(&self, response: &Response) -> bool {
+        let is_cut = |kind: NudgeKind| kind == NudgeKind::Truncated;
+        response.finish == FinishReason::Length
+            && match self.guardrails.clone().check(response) {
+                Ok(Verdict::Execute(batch)) => batch.blocked.iter().any(|blocked| is_cut(blocked.reason.kind())),
+                Ok(Verdict::Reprompt(reprompt)) => reprompt.nudges.iter().any(|nudge| is_cut(nudge.kind)),
+                Ok(Verdict::Accept { .. } | Verdict::Halt(_)) | Err(_) => false,
+            }
+    }
+
+    async fn generate(&mut self, constraint: Constraint, max_tokens: u32) -> Result<Response, Ended> {
         self.tally.generations += 1;
         let iteration = self.tally.generations;
         let messages = self.messages.len();
@@ -166,13 +191,17 @@ impl Run<'_> {
             messages: Arc::from(self.messages.as_slice()),
             tools: Arc::clone(self.workflow.workflow().tools()),
             constraint,
-            max_tokens: self.runner.options.max_tokens.max(1),
+            max_tokens: max_tokens.max(1),
             sampling: self.runner.options.sampling,
         };
         let begin = Instant::now();
         let observer = &mut *self.observer;
         let mut on_delta = |text, reasoning| observer.event(&RunEvent::Delta { text, reasoning });
-        let generated = generate(self.runner.backend.as_ref(), request, &mut on_delta);
+        let loops = match self.workflow.workflow().guardrails().repetition {
+            true => Loops::Cut,
+            false => Loops::Run,
+        };
+        let generated = generate(self.runner.backend.as_ref(), request, loops, &mut on_delta);
         let response = self.cancellation.run_until_cancelled(generated).await.ok_or(Ended(RunOutcome::Cancelled))??;
         self.tally.usage = self.tally.usage.plus(response.usage);
         let elapsed = begin.elapsed();

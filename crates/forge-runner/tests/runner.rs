@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use forge_backend::{BackendError, ModelEvent};
 use forge_core::{
-    Budgets, CallId, Constraint, InterruptKind, Message, Outcome, Respond, ResultKind, TextPolicy, ToolSpec, Usage,
-    Workflow, WorkflowBuilder,
+    Budgets, CallId, Constraint, FinishReason, GuardrailSet, InterruptKind, Message, Outcome, Respond, ResultKind,
+    TextPolicy, ToolSpec, Usage, Workflow, WorkflowBuilder,
 };
 use forge_runner::{
     BindError, BoundWorkflow, Concurrency, FunctionTool, Observer, RunEvent, RunOutcome, RunReport, Runner,
@@ -504,4 +504,75 @@ fn an_implementation_without_a_tool_is_refused() {
 fn a_prompt_without_its_variables_is_refused() {
     let error = BoundWorkflow::new(builder().build().unwrap(), tools(), &BTreeMap::new()).unwrap_err();
     assert!(matches!(error, BindError::SystemPrompt { .. }), "{error}");
+}
+
+/// An answer that the output limit cut inside a call.
+fn cut_call() -> Step {
+    let event = ModelEvent::Call {
+        index: 0,
+        id: Some(CallId::new("cut")),
+        name: "look".to_owned(),
+        arguments: r#"{"at": "the har"#.to_owned(),
+    };
+    Step::Answer(vec![event, ModelEvent::Finish { reason: FinishReason::Length }])
+}
+
+/// The token limits of the requests, and the nudges, of a run whose first answer is a call that was cut off.
+async fn limits_after_a_cut(retry_max_tokens: Option<u32>) -> (Vec<u32>, u32) {
+    let backend = Arc::new(Scripted::new([cut_call(), call("look", "{}"), call("report", "{}")]));
+    let options = RunnerOptions { max_tokens: 100, retry_max_tokens, ..RunnerOptions::default() };
+    let runner = Runner::new(backend.clone(), options);
+    let report = runner.run(&workflow(), Seed::input("watch"), &mut Silent, CancellationToken::new()).await;
+    assert!(matches!(report.outcome, RunOutcome::Done { .. }), "{report:?}");
+    (backend.requests().iter().map(|request| request.max_tokens).collect(), report.nudges)
+}
+
+#[tokio::test]
+async fn a_call_that_was_cut_off_has_one_try_with_a_larger_limit() {
+    assert_eq!(limits_after_a_cut(Some(400)).await, (vec![100, 400, 100], 0));
+}
+
+#[tokio::test]
+async fn without_a_larger_limit_the_model_is_told_that_its_call_was_cut_off() {
+    assert_eq!(limits_after_a_cut(None).await, (vec![100, 100, 100], 1));
+}
+
+/// A stream of the same sentence without an end, and what is told when it is dropped.
+fn endless() -> (Step, Arc<Notify>) {
+    let dropped = Arc::new(Notify::new());
+    let piece = || ModelEvent::Text { text: "I will now look at the sea. ".to_owned() };
+    (Step::Hang(std::iter::repeat_with(piece).take(200).collect(), Arc::clone(&dropped)), dropped)
+}
+
+#[tokio::test]
+async fn a_generation_that_repeats_itself_is_cut_while_it_streams() {
+    let (step, dropped) = endless();
+    let report = run(&workflow(), [step, call("look", "{}"), call("report", "{}")]).await;
+    dropped.notified().await;
+    assert!(matches!(report.outcome, RunOutcome::Done { .. }), "{report:?}");
+    let told = report.messages[3].content();
+    assert!(told.starts_with("Your text repeated \"I will now look at the sea.\""), "{told}");
+    assert!(report.messages[2].content().len() < 300, "the turn is kept short: {:?}", report.messages[2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_guardrail_a_generation_that_repeats_itself_goes_on() {
+    let set = GuardrailSet { repetition: false, ..GuardrailSet::REFORGED };
+    let workflow = bind(builder().guardrails(set), tools());
+    let (step, _dropped) = endless();
+    let running = run(&workflow, [step]);
+    assert!(tokio::time::timeout(Duration::from_secs(60), running).await.is_err(), "it was cut");
+}
+
+#[tokio::test]
+async fn a_long_table_is_not_cut() {
+    let rows: String = (0..200).map(|row| format!("| {row} | checkout | ERROR | payment refused |\n")).collect();
+    let pieces = rows.split_inclusive(' ').map(|piece| ModelEvent::Text { text: piece.to_owned() });
+    let finish = ModelEvent::Finish { reason: FinishReason::Stop };
+    let report = run(
+        &bind(builder().required_steps(Vec::<String>::new()).text(TextPolicy::Accept), tools()),
+        [call("look", "{}"), Step::Answer(pieces.chain([finish]).collect())],
+    )
+    .await;
+    assert!(matches!(&report.outcome, RunOutcome::Answered { text } if text.trim() == rows.trim()), "{report:?}");
 }

@@ -52,7 +52,7 @@ fn every_key_arrives() {
     assert_eq!(*workflow.budgets(), budgets);
     assert_eq!(["list", "search", "report"].map(|tool| workflow.failure_limit(tool)), [5, 6, 2]);
     let sampling = Sampling { temperature: Some(0.0), top_p: Some(0.9), seed: Some(7) };
-    assert_eq!(loaded.options, RunnerOptions { max_tokens: 400, sampling });
+    assert_eq!(loaded.options, RunnerOptions { max_tokens: 400, retry_max_tokens: Some(800), sampling });
 }
 
 #[test]

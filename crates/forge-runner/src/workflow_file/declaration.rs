@@ -261,6 +261,14 @@ impl<'f> Declaration<'f> {
         if let Some(max_tokens) = table.integer("max_tokens", 1, 1_000_000) {
             options.max_tokens = max_tokens.value;
         }
+        if let Some(retry) = table.integer("retry_max_tokens", 1, 1_000_000) {
+            if retry.value <= options.max_tokens {
+                let limit = options.max_tokens;
+                let diagnostic = Diagnostic::at(retry.span, "`retry_max_tokens` gives a second try no more room");
+                self.problems.report(diagnostic.label(format!("it has to be above `max_tokens`, which is {limit}")));
+            }
+            options.retry_max_tokens = Some(retry.value);
+        }
         options.sampling = Sampling {
             temperature: table.number("temperature", "0 to 2", |value| (0.0..=2.0).contains(&value)).map(|at| at.value),
             top_p: table.number("top_p", "above 0, at most 1", |value| value > 0.0 && value <= 1.0).map(|at| at.value),

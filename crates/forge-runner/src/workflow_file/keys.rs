@@ -71,8 +71,10 @@ pub(super) const BUDGETS: Keys = Keys {
     ],
 };
 
-pub(super) const GENERATION: Keys =
-    Keys { place: "of `[generation]`", names: &["max_tokens", "temperature", "top_p", "seed", "constraint"] };
+pub(super) const GENERATION: Keys = Keys {
+    place: "of `[generation]`",
+    names: &["max_tokens", "retry_max_tokens", "temperature", "top_p", "seed", "constraint"],
+};
 
 /// All tables.
 pub(super) const ALL: [&Keys; 6] = [&FILE, &VARIABLE, &TOOL, &PREREQUISITE, &BUDGETS, &GENERATION];
