@@ -112,7 +112,19 @@ fn sources(krate: &str) -> Vec<(PathBuf, String)> {
         }
     }
     assert!(!files.is_empty(), "{krate} has sources");
+    let only_tests: BTreeSet<PathBuf> = files.iter().flat_map(|(path, text)| test_modules(path, text)).collect();
+    files.retain(|(path, _)| !only_tests.contains(path));
     files
+}
+
+/// The files of the modules that a file declares for tests only.
+fn test_modules(path: &Path, text: &str) -> Vec<PathBuf> {
+    let folder = match path.file_stem().and_then(|stem| stem.to_str()) {
+        Some("lib" | "main" | "mod") | None => path.parent().unwrap().to_owned(),
+        Some(stem) => path.parent().unwrap().join(stem),
+    };
+    let declared = text.split("#[cfg(test)]\nmod ").skip(1).filter_map(|rest| rest.split_once(';'));
+    declared.map(|(name, _)| folder.join(format!("{name}.rs"))).collect()
 }
 
 #[test]
