@@ -16,7 +16,8 @@ pub struct Budgets {
     pub prerequisite_violations: u32,
     /// Calls refused in a row because they only repeat what was done, with the same results. Default 3.
     pub repetitions: u32,
-    /// Failures of one tool since it last succeeded, at least 1. Default 3; *reaching* it is the end.
+    /// Failures of one tool since it last succeeded, at least 1. Default 3; *reaching* it is the end. Calls of tools that
+    /// don't exist share one such count, which nothing clears within a turn.
     pub failures_per_tool: u32,
     /// Generations of the whole run, at least 1. Default 10; reaching it with work left is the end.
     pub iterations: u32,

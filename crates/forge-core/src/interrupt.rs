@@ -72,6 +72,14 @@ pub enum InterruptKind {
         /// The budget.
         limit: u32,
     },
+    /// The model kept calling tools that don't exist, under whatever names.
+    #[error("the model called tools that don't exist in {attempts} answers of the turn (limit {limit})")]
+    InventedTools {
+        /// Answers with such a call.
+        attempts: u32,
+        /// The budget, that of one tool's failures.
+        limit: u32,
+    },
     /// The run took too many generations.
     #[error("the run used all {limit} generations without finishing")]
     Iterations {

@@ -181,6 +181,7 @@ impl Guardrails {
         let notes = self.notes(&sorted)?;
         let nudged: Vec<NudgeKind> = nudges.iter().chain(&notes).map(|nudge| nudge.kind).collect();
         self.note_form(&nudged);
+        self.note_invented(&nudged);
         self.state.open = Some(OpenBatch {
             calls: sorted.approved.iter().map(|approved| approved.call.clone()).collect(),
             nudged,
@@ -188,6 +189,18 @@ impl Guardrails {
         });
         let blocked = sorted.blocked.into_iter().map(|(_, blocked)| blocked).collect();
         Ok(Verdict::Execute(Batch { turn, calls: sorted.approved, blocked, replies }))
+    }
+
+    /// Invented names share one count: otherwise a model could try another name each time.
+    pub(super) fn note_invented(&mut self, nudged: &[NudgeKind]) {
+        let invents = nudged.contains(&NudgeKind::UnknownTool);
+        self.state.invented = self.state.invented.saturating_add(u32::from(invents));
+    }
+
+    pub(super) fn invented_too_often(&self) -> Option<InterruptKind> {
+        let (attempts, limit) = (self.state.invented, self.workflow.budgets().failures_per_tool);
+        let limited = self.workflow.guardrails().recovery;
+        (limited && attempts >= limit).then_some(InterruptKind::InventedTools { attempts, limit })
     }
 
     /// A response that runs and has nothing wrong with it forgives faults of form.
@@ -204,12 +217,13 @@ impl Guardrails {
         let notes = self.notes(sorted)?;
         let kinds: Vec<NudgeKind> = nudges.iter().chain(&notes).map(|nudge| nudge.kind).collect();
         self.count_faulty(&kinds);
+        self.note_invented(&kinds);
         self.state.withdrawn = sorted.repeated().cloned();
         let last_fault = sorted.unreadable.last().map(Subject::Fault).or_else(|| sorted.last_blocked());
         let last_fault = last_fault.map(in_brief).unwrap_or_default();
         let answerless = notes.last().filter(|_| sorted.turn.is_empty()).map(|nudge| nudge.kind);
         let unanswered = || answerless.and_then(|kind| self.unanswered(kind, last_fault.clone()));
-        if let Some(kind) = self.exhausted(&last_fault).or_else(unanswered) {
+        if let Some(kind) = self.exhausted(&last_fault).or_else(|| self.invented_too_often()).or_else(unanswered) {
             return Ok(Verdict::Halt(self.halt(kind)));
         }
         let mut messages = vec![turn];

@@ -163,7 +163,7 @@ impl Guardrails {
             return Some(InterruptKind::ToolFailures { tool: tool.clone(), failures, limit });
         }
         let (batches, limit) = (self.state.counts.failing_batches, self.workflow.budgets().tool_errors);
-        (batches > limit).then_some(InterruptKind::ToolErrors { batches, limit })
+        (batches > limit).then_some(InterruptKind::ToolErrors { batches, limit }).or_else(|| self.invented_too_often())
     }
 }
 

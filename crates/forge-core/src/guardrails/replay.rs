@@ -184,6 +184,7 @@ impl Guardrails {
             ran.push((call, outcome));
         }
         let kinds: Vec<NudgeKind> = refused.iter().map(|(_, kind)| *kind).chain(beside).collect();
+        self.note_invented(&kinds);
         if ran.is_empty() {
             self.count_faulty(&kinds);
             let repeated = refused.iter().find(|(_, kind)| *kind == NudgeKind::Repetition);

@@ -26,6 +26,8 @@ pub struct GuardrailState {
     /// Failed calls per tool.
     pub(super) failures: BTreeMap<ToolName, u32>,
     pub(super) failing: FailureTracker,
+    /// Responses of this turn that called tools which don't exist, whatever the names.
+    pub(super) invented: u32,
     pub(super) open: Option<OpenBatch>,
     pub(super) ended: bool,
     pub(super) last_response: String,

@@ -7,5 +7,6 @@ mod model_check;
 mod oracle;
 mod properties;
 mod protocol;
+mod reference;
 mod support;
 mod transitions;

@@ -79,6 +79,9 @@ impl Watched {
         }
         if !halted {
             self.happened.push(happened(&step));
+            let invents = self.trace.iter().filter(|entry| entry.told.contains(&NudgeKind::UnknownTool)).count();
+            let limit = usize::try_from(self.workflow.budgets().failures_per_tool).unwrap();
+            assert!(self.run.ended || invents < limit, "{invents} answers invented tools, and the run goes on");
             self.assert_replayed();
             assert_eq!(self.run.guardrails.state().counts(), self.counted());
             self.assert_paired();
@@ -184,6 +187,12 @@ impl Watched {
             }
             InterruptKind::Repetition { times, limit } => (*times, *limit, budgets.repetitions + 1),
             InterruptKind::ToolFailures { failures, limit, .. } => (*failures, limit - 1, *limit),
+            InterruptKind::InventedTools { attempts, limit } => {
+                let invents = |entry: &&Entry| entry.told.contains(&NudgeKind::UnknownTool);
+                let counted = u32::try_from(self.trace.iter().filter(invents).count()).unwrap();
+                assert!(*attempts == counted || *attempts == counted + 1, "{attempts} of {counted}");
+                (*attempts, limit - 1, *limit)
+            }
             InterruptKind::Iterations { limit } => (*limit, limit - 1, budgets.iterations),
         };
         assert_eq!((count, count), (reached, limit + 1), "{kind:?}");

@@ -51,14 +51,28 @@ fn assert_moves_as_built(workflow: Workflow, moves: &[(&str, &str)]) {
     assert_eq!(lines, expected);
 }
 
+/// One rule: its name, the workflow it holds for, and the moves with what follows each.
+pub(crate) type Rule = (&'static str, &'static str, &'static [(&'static str, &'static str)]);
+
+/// A part of the transition table, as `docs/guardrails.md` shows it.
+pub(crate) struct Part {
+    pub(crate) title: &'static str,
+    pub(crate) rules: &'static [Rule],
+}
+
+pub(crate) const PARTS: [&Part; 7] = [&STEPS, &ORDER, &FORM, &TEXT, &FAILURES, &REPETITION, &CONSTRAINTS];
+
 macro_rules! table {
-    ($($name:ident: $workflow:expr, [$(($made:literal, $line:literal)),+ $(,)?];)+) => {
+    ($part:ident = $title:literal; $($name:ident: $workflow:expr, [$(($made:literal, $line:literal)),+ $(,)?];)+) => {
+        const $part: Part = Part {
+            title: $title,
+            rules: &[$((stringify!($name), stringify!($workflow), &[$(($made, $line)),+])),+],
+        };
         $(#[test] fn $name() { assert_moves($workflow, &[$(($made, $line)),+]); })+
     };
 }
 
-// Steps and terminal tools.
-table! {
+table! { STEPS = "Steps and terminal tools";
     a_terminal_tool_ends_a_workflow_without_steps: builder(), [
         ("report", "run report -> finished report"),
     ];
@@ -121,8 +135,7 @@ table! {
     ];
 }
 
-// Order and prerequisites.
-table! {
+table! { ORDER = "Order and prerequisites";
     steps_in_the_listed_order: listed(), [
         ("count", "again step_order -> free [violations 1]"),
         ("list", "run list -> free"),
@@ -180,8 +193,7 @@ table! {
     ];
 }
 
-// Form.
-table! {
+table! { FORM = "Form";
     format_faults_run_out: steps(), [
         ("text", "again text_only -> free [format 1]"),
         ("!nothing", "again unknown_tool -> required [format 2]"),
@@ -222,8 +234,7 @@ table! {
     ];
 }
 
-// Text that ends a turn.
-table! {
+table! { TEXT = "Text that ends a turn";
     text_ends_a_turn_when_the_steps_are_done: text_ends(), [
         ("text", "again premature_terminal -> free [premature 1]"),
         ("list+count", "run list count -> free"),
@@ -237,8 +248,19 @@ table! {
     ];
 }
 
-// Tools that fail.
-table! {
+table! { FAILURES = "Tools that fail";
+    names_that_were_invented_share_one_count: steps(), [
+        ("!a", "again unknown_tool -> free [format 1]"),
+        ("list", "run list -> free"),
+        ("!b", "again unknown_tool -> free [format 1]"),
+        ("count", "run count -> free"),
+        ("!c", "halt invented_tools [format 1]"),
+    ];
+    what_stands_beside_an_invented_name_still_runs: steps(), [
+        ("list+!a+!b", "run list, refuse a (unknown), refuse b (unknown) -> free"),
+        ("count+!c", "run count, refuse c (unknown) -> free"),
+        ("read+!d", "run read, refuse d (unknown) -> halt invented_tools"),
+    ];
     one_tool_fails_too_often: steps(), [
         ("list=fail", "run list -> free [failing 1]"),
         ("list=late", "run list -> free [failing 2]"),
@@ -288,8 +310,7 @@ table! {
     ];
 }
 
-// Repetition.
-table! {
+table! { REPETITION = "Repetition";
     the_third_same_call_is_refused_and_the_tool_withdrawn: steps(), [
         ("list", "run list -> free"),
         ("list", "run list -> free"),
@@ -337,8 +358,7 @@ table! {
     ];
 }
 
-// Constraints.
-table! {
+table! { CONSTRAINTS = "Constraints";
     free_never_constrains: mode(ConstraintMode::Free), [
         ("text", "again text_only -> free [format 1]"),
         ("text", "again text_only -> free [format 2]"),
