@@ -22,7 +22,8 @@ pub struct GuardrailSet {
     /// Failing results say how often a tool may still be tried and how, and failures are limited. Off: the model sees
     /// the plain result, and only iterations are limited.
     pub recovery: bool,
-    /// The conversation is shortened when it outgrows the context. Off: it is sent as it is.
+    /// Whoever drives the engine may shorten a conversation that outgrows the context; the engine itself never does. Off: it
+    /// is sent as it is.
     pub compaction: bool,
     /// Arguments of another type that can be read in one lossless way are read so. Off: they are faults.
     pub coercion: bool,
