@@ -6,18 +6,28 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
-use crate::BackendError;
+use crate::{BackendError, ChatRequest, ReasoningReplay};
 
 /// A model server. Dropping a future or a stream cancels the generation.
 pub trait Backend: Send + Sync {
-    /// Starts a generation. The stream ends after one [`ModelEvent::Finish`] or one error.
-    fn generate(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>>;
+    /// Starts a generation from a request in the form of the chat-completions API. The stream ends after one
+    /// [`ModelEvent::Finish`] or one error.
+    fn chat(&self, request: ChatRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>>;
+
+    /// Starts a generation from a typed request.
+    fn generate(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>> {
+        self.chat(ChatRequest::from(&request))
+    }
 
     /// Asks the server what it is: model, context window, capabilities. Cheap; callers keep the answer.
     fn info(&self) -> BoxFuture<'_, Result<BackendInfo, BackendError>>;
 }
 
 impl<B: Backend + ?Sized> Backend for Arc<B> {
+    fn chat(&self, request: ChatRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>> {
+        (**self).chat(request)
+    }
+
     fn generate(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>> {
         (**self).generate(request)
     }
@@ -37,12 +47,27 @@ pub struct ModelRequest {
     pub messages: Arc<[Message]>,
     /// The tools offered, always in the same order so that the server's prompt cache holds.
     pub tools: Arc<[ToolSpec]>,
+    /// How the tools are offered.
+    pub tool_mode: ToolMode,
     /// What the generation may be.
     pub constraint: Constraint,
+    /// Which earlier thinking is sent.
+    pub reasoning: ReasoningReplay,
     /// The most tokens to generate; at least 1.
     pub max_tokens: u32,
     /// How to sample.
     pub sampling: Sampling,
+}
+
+/// How tools are offered to the model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolMode {
+    /// By the server: in the request's `tools`, described to the model by its chat template.
+    #[default]
+    Native,
+    /// In the prompt, with earlier calls and results as text: for models and servers without tools of their own.
+    Prompted,
 }
 
 /// How to sample. A field that is none is left to the server.

@@ -3,6 +3,7 @@
 
 mod backend;
 mod base_url;
+mod chat;
 mod collect;
 mod error;
 pub mod http;
@@ -14,8 +15,11 @@ mod retry;
 mod secret;
 mod sse;
 
-pub use backend::{Backend, BackendInfo, Capabilities, ModelEvent, ModelRequest, ModelStream, Sampling};
+pub use backend::{Backend, BackendInfo, Capabilities, ModelEvent, ModelRequest, ModelStream, Sampling, ToolMode};
 pub use base_url::{BaseUrl, BaseUrlError};
+pub use chat::ChatRequest;
+pub use chat::sanitise::{HistoryChange, HistoryChangeKind, Sanitised, sanitise};
+pub use chat::shape::{ContentForm, HistoryShape, ReasoningReplay, ReplayedArguments, Turns};
 pub use collect::{MAX_ANSWER_BYTES, collect};
 pub use error::BackendError;
 pub use openai::{ConfigError, OpenAiCompatible, OpenAiConfig, Timeouts};

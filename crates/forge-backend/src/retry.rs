@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::{Instant, sleep};
 
 use crate::peek::peeked;
-use crate::{Backend, BackendError, BackendInfo, ModelRequest, ModelStream};
+use crate::{Backend, BackendError, BackendInfo, ChatRequest, ModelStream};
 
 /// How often and how long a request is tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,10 +45,10 @@ impl<B: Backend> Retrying<B> {
         &self.inner
     }
 
-    async fn generate_retrying(&self, request: ModelRequest) -> Result<ModelStream, BackendError> {
+    async fn chat_retrying(&self, request: ChatRequest) -> Result<ModelStream, BackendError> {
         let mut tries = Tries::new(self.policy);
         loop {
-            let result = match self.inner.generate(request.clone()).await {
+            let result = match self.inner.chat(request.clone()).await {
                 Ok(stream) => peeked(stream).await,
                 Err(error) => Err(error),
             };
@@ -71,8 +71,8 @@ impl<B: Backend> Retrying<B> {
 }
 
 impl<B: Backend> Backend for Retrying<B> {
-    fn generate(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>> {
-        Box::pin(self.generate_retrying(request))
+    fn chat(&self, request: ChatRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>> {
+        Box::pin(self.chat_retrying(request))
     }
 
     fn info(&self) -> BoxFuture<'_, Result<BackendInfo, BackendError>> {

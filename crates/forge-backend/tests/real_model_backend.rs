@@ -8,8 +8,8 @@ use std::time::Duration;
 use forge_backend::managed::{ManagedServer, ServerSpec, find_or_fetch_runtime};
 use forge_backend::models::{CacheDirs, Catalog, Fetcher, Silent, Use};
 use forge_backend::{
-    Backend, BackendError, ModelEvent, ModelRequest, OpenAiCompatible, OpenAiConfig, RetryPolicy, Retrying, Sampling,
-    collect,
+    Backend, BackendError, ChatRequest, ModelEvent, ModelRequest, OpenAiCompatible, OpenAiConfig, ReasoningReplay,
+    RetryPolicy, Retrying, Sampling, ToolMode, collect,
 };
 use forge_core::{Constraint, FinishReason, Message, Response, ToolSpec};
 use futures_util::StreamExt;
@@ -67,7 +67,9 @@ fn request(input: &str, constraint: Constraint) -> ModelRequest {
     ModelRequest {
         messages: vec![Message::system("You use tools."), Message::input(input)].into(),
         tools: tools().into(),
+        tool_mode: ToolMode::Native,
         constraint,
+        reasoning: ReasoningReplay::None,
         max_tokens: 160,
         sampling: Sampling { temperature: Some(0.0), seed: Some(7), ..Sampling::default() },
     }
@@ -197,6 +199,57 @@ async fn real_model_a_whole_exchange_of_call_and_result_is_replayed() {
     ]
     .into();
     assert!(!respond(&backend(&url), request).await.text.is_empty());
+}
+
+/// What a careless client sends. The server fails with status 500 before it generates anything.
+fn poisoned() -> ChatRequest {
+    let body = json!({
+        "messages": [
+            {"role": "tool", "tool_call_id": "gone", "content": "1 degree"},
+            {"role": "user", "content": "How is the weather in Oslo?"},
+            {"role": "assistant", "content": null, "tool_calls": [
+                {"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": "{\"city\": \"Os"}},
+                {"id": "a", "type": "function", "function": {"name": "get_weather", "arguments": "{"}},
+            ]},
+            {"role": "user", "content": "Answer in one sentence."},
+            {"role": "tool", "tool_call_id": "a", "content": "4 degrees, rain"},
+        ],
+        "tools": tools().iter().map(ToolSpec::to_openai).collect::<Vec<_>>(),
+        "max_tokens": 24,
+    });
+    let Value::Object(body) = body else { panic!("no object") };
+    let (tool_mode, reasoning) = (ToolMode::Native, ReasoningReplay::None);
+    ChatRequest { body, constraint: Constraint::Free, tool_mode, reasoning }
+}
+
+#[tokio::test]
+async fn real_model_a_poisoned_history_goes_through() {
+    let _turn = SLOT.lock().await;
+    let Some(server) = server().await else { return };
+    let url = server.url.clone();
+    let request = poisoned();
+    let raw = reqwest::Client::new().post(format!("{url}/v1/chat/completions")).json(&request.body).send();
+    assert_eq!(raw.await.unwrap().status(), 500, "this server takes it as it is: the test shows nothing");
+    let response = collect(backend(&url).chat(request).await.unwrap(), |_event| {}).await.unwrap();
+    assert!(response.usage.completion_tokens.unwrap() > 0, "{response:?}");
+}
+
+#[tokio::test]
+async fn real_model_tools_in_the_prompt_are_called_too() {
+    let _turn = SLOT.lock().await;
+    let Some(server) = server().await else { return };
+    let url = server.url.clone();
+    let backend = backend(&url);
+    let prompted = |constraint| {
+        let request = request("How is the weather in Oslo?", constraint);
+        ModelRequest { tool_mode: ToolMode::Prompted, ..request }
+    };
+    let response = respond(&backend, prompted(Constraint::Free)).await;
+    assert!(response.usage.prompt_tokens.unwrap() > 100, "the tools are not in the prompt: {response:?}");
+    let only = Constraint::Only(vec!["get_weather".into()]);
+    assert_legal_call(&respond(&backend, prompted(only)).await, &["get_weather"]);
+    let required = respond(&backend, prompted(Constraint::CallRequired)).await;
+    assert_legal_call(&required, &["get_weather", "search_log", "finish"]);
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-use forge_backend::Sampling;
+use forge_backend::{Capabilities, ReasoningReplay, Sampling, ToolMode};
 use forge_core::Message;
 
 use crate::LoadedWorkflow;
@@ -12,13 +12,23 @@ pub struct RunnerOptions {
     /// The most tokens of a second try, where a call was cut off at the limit. None, the default: the model is told to
     /// split the work.
     pub retry_max_tokens: Option<u32>,
+    /// How tools are offered. None, the default: by the server where it has tools, else in the prompt.
+    pub tool_mode: Option<ToolMode>,
+    /// Which earlier thinking is sent. Default: none.
+    pub reasoning: ReasoningReplay,
     /// How to sample. Default: as the server does.
     pub sampling: Sampling,
 }
 
 impl Default for RunnerOptions {
     fn default() -> Self {
-        Self { max_tokens: 1024, retry_max_tokens: None, sampling: Sampling::default() }
+        Self {
+            max_tokens: 1024,
+            retry_max_tokens: None,
+            tool_mode: None,
+            reasoning: ReasoningReplay::default(),
+            sampling: Sampling::default(),
+        }
     }
 }
 
@@ -26,6 +36,12 @@ impl RunnerOptions {
     /// What a workflow file says about generations, with the defaults for the rest.
     pub fn from_workflow(loaded: &LoadedWorkflow) -> Self {
         loaded.options
+    }
+
+    /// How tools are offered to a server that can do this.
+    pub(crate) fn tool_mode_for(&self, capabilities: Capabilities) -> ToolMode {
+        let own = if capabilities.native_tools { ToolMode::Native } else { ToolMode::Prompted };
+        self.tool_mode.unwrap_or(own)
     }
 }
 

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use forge_backend::{Backend, BackendError, BackendInfo, ModelRequest};
+use forge_backend::{Backend, BackendError, BackendInfo, ModelRequest, ToolMode};
 use forge_core::{
     Batch, BlockedCall, Constraint, FinishReason, Guardrails, Message, Next, Nudge, NudgeKind, Response, Usage, Verdict,
 };
@@ -54,6 +54,7 @@ impl Runner {
             workflow,
             guardrails,
             messages: Vec::new(),
+            tool_mode: ToolMode::default(),
             tally: Tally::default(),
             begin: Instant::now(),
             observer,
@@ -102,6 +103,7 @@ struct Run<'r> {
     workflow: &'r BoundWorkflow,
     guardrails: Guardrails,
     messages: Vec<Message>,
+    tool_mode: ToolMode,
     tally: Tally,
     begin: Instant,
     observer: &'r mut dyn Observer,
@@ -144,6 +146,7 @@ impl Run<'_> {
         self.messages = seed.into_messages(self.workflow.system_prompt());
         let info = self.cancellation.run_until_cancelled(self.runner.info()).await;
         let backend = info.ok_or(Ended(RunOutcome::Cancelled))??.clone();
+        self.tool_mode = self.runner.options.tool_mode_for(backend.capabilities);
         let workflow = self.workflow.workflow();
         self.observer.event(&RunEvent::Started {
             workflow: workflow.name().to_owned(),
@@ -190,7 +193,9 @@ impl Run<'_> {
         let request = ModelRequest {
             messages: Arc::from(self.messages.as_slice()),
             tools: Arc::clone(self.workflow.workflow().tools()),
+            tool_mode: self.tool_mode,
             constraint,
+            reasoning: self.runner.options.reasoning,
             max_tokens: max_tokens.max(1),
             sampling: self.runner.options.sampling,
         };

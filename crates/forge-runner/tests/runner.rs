@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use forge_backend::{BackendError, ModelEvent};
+use forge_backend::{BackendError, Capabilities, ModelEvent, ToolMode};
 use forge_core::{
     Budgets, CallId, Constraint, FinishReason, GuardrailSet, InterruptKind, Message, Outcome, Respond, ResultKind,
     TextPolicy, ToolSpec, Usage, Workflow, WorkflowBuilder,
@@ -466,6 +466,26 @@ async fn requests_carry_the_options_and_the_constraint() {
     let constraints: Vec<_> = requests.iter().map(|request| request.constraint.clone()).collect();
     assert_eq!(constraints[0], Constraint::Free);
     assert!(constraints[2] != Constraint::Free, "{constraints:?}");
+}
+
+#[tokio::test]
+async fn tools_are_offered_by_the_server_where_it_has_them_unless_told_otherwise() {
+    let without = Capabilities::default();
+    let with = Capabilities { native_tools: true, ..without };
+    for (capabilities, tool_mode, expected) in [
+        (with, None, ToolMode::Native),
+        (without, None, ToolMode::Prompted),
+        (with, Some(ToolMode::Prompted), ToolMode::Prompted),
+        (without, Some(ToolMode::Native), ToolMode::Native),
+    ] {
+        let script = Scripted::new([call("look", "{}"), call("report", "{}")]);
+        let backend = Arc::new(script.able(capabilities));
+        let shared: Arc<dyn forge_backend::Backend> = Arc::<Scripted>::clone(&backend);
+        let options = RunnerOptions { tool_mode, ..RunnerOptions::default() };
+        Runner::new(shared, options).run(&workflow(), Seed::input("x"), &mut Silent, CancellationToken::new()).await;
+        let modes: Vec<_> = backend.requests().iter().map(|request| request.tool_mode).collect();
+        assert_eq!(modes, [expected; 2]);
+    }
 }
 
 #[tokio::test]

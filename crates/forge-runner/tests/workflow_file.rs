@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use forge_backend::Sampling;
+use forge_backend::{ReasoningReplay, Sampling, ToolMode};
 use forge_core::{
     Arguments, Budgets, CallId, ConstraintMode, HintMode, Outcome, Prerequisite, Respond, StepOrder, TextPolicy,
 };
@@ -52,7 +52,9 @@ fn every_key_arrives() {
     assert_eq!(*workflow.budgets(), budgets);
     assert_eq!(["list", "search", "report"].map(|tool| workflow.failure_limit(tool)), [5, 6, 2]);
     let sampling = Sampling { temperature: Some(0.0), top_p: Some(0.9), seed: Some(7) };
-    assert_eq!(loaded.options, RunnerOptions { max_tokens: 400, retry_max_tokens: Some(800), sampling });
+    let (tool_mode, reasoning) = (Some(ToolMode::Prompted), ReasoningReplay::Last);
+    let options = RunnerOptions { max_tokens: 400, retry_max_tokens: Some(800), tool_mode, reasoning, sampling };
+    assert_eq!(loaded.options, options);
 }
 
 #[test]

@@ -1,41 +1,39 @@
 //! Servers that speak OpenAI's chat completions: llama.cpp's first of all, and whatever else does.
 //!
-//! A request goes [`history`] → [`constraint`] → [`request`]; its answer comes back through [`stream`] → [`answer`] →
-//! [`chunk`] → [`assemble`]; what goes wrong becomes one error in [`errors`], and what a refusal teaches is in [`adapt`].
+//! A request goes [`chat`](crate::chat) → [`request`]; its answer comes back through [`stream`] → [`answer`] →
+//! [`chunk`] → [`assemble`]; what goes wrong becomes one error in [`errors`].
 
-mod adapt;
 mod answer;
 mod assemble;
 mod chunk;
 mod config;
-mod constraint;
 mod errors;
 mod exchange;
-mod history;
 mod overflow;
 mod probe;
 mod progress;
 mod request;
-mod schema_walk;
 mod stream;
 
 use std::sync::{Mutex, PoisonError};
 
 use forge_core::Constraint;
+use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
 pub use self::config::{ConfigError, OpenAiConfig, Timeouts};
 
-use self::adapt::Adaptation;
 use self::answer::AnswerDecoder;
 use self::errors::Subject;
-use self::request::Target;
+use self::request::Model;
 use crate::base_url::BaseUrl;
+use crate::chat::prepare::{Target, asked_tokens, prepare};
+use crate::chat::shape::Shape;
 use crate::http::{HttpClientError, http_client_builder};
 use crate::peek::peeked;
-use crate::{Backend, BackendError, BackendInfo, Capabilities, ModelRequest, ModelStream, Secret};
+use crate::{Backend, BackendError, BackendInfo, Capabilities, ChatRequest, ModelStream, Secret, ToolMode};
 
 /// How long a connection that is not in use is kept, in seconds: less than llama.cpp keeps it (5 s), so that a request
 /// doesn't go out on a connection that is being closed.
@@ -58,7 +56,7 @@ pub struct OpenAiCompatible {
     /// What the server last said about itself.
     known: Mutex<Option<BackendInfo>>,
     /// What it turned out to need.
-    learned: Mutex<Adaptation>,
+    learned: Mutex<Shape>,
 }
 
 impl OpenAiCompatible {
@@ -106,14 +104,19 @@ impl OpenAiCompatible {
 
     /// What a request has to know of the server, which is asked the first time it matters. A server that doesn't say is
     /// taken for a generic one, and asked again the next time.
-    async fn known(&self, constraint: &Constraint) -> BackendInfo {
+    async fn known(&self, request: &ChatRequest) -> BackendInfo {
         let told = BackendInfo {
             model: self.model.clone().unwrap_or_default(),
             capabilities: self.declared.unwrap_or(GENERIC),
             ..BackendInfo::default()
         };
-        let capabilities_matter = matches!(constraint, Constraint::Only(_)) && self.declared.is_none();
-        if self.model.is_some() && !capabilities_matter {
+        let constrained = match request.constraint {
+            Constraint::Only(_) => true,
+            Constraint::CallRequired => request.tool_mode == ToolMode::Prompted,
+            Constraint::Free => false,
+        };
+        let names_a_model = self.model.is_some() || request.body.get("model").is_some();
+        if names_a_model && (!constrained || self.declared.is_some()) {
             return told;
         }
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
@@ -126,10 +129,14 @@ impl OpenAiCompatible {
         })
     }
 
-    async fn generate_once(&self, request: &ModelRequest, adaptation: Adaptation) -> Result<ModelStream, BackendError> {
-        let info = self.known(&request.constraint).await;
-        let model = Some(info.model.as_str()).filter(|model| !model.is_empty());
-        let body = request::encode(request, Target { model, capabilities: info.capabilities, adaptation })?;
+    async fn chat_once(&self, request: &ChatRequest, shape: Shape) -> Result<ModelStream, BackendError> {
+        let info = self.known(request).await;
+        let prepared = prepare(request, Target { capabilities: info.capabilities, shape })?;
+        for change in &prepared.changes {
+            tracing::debug!(%change, "the conversation was changed before it was sent");
+        }
+        let known = Some(info.model.as_str()).filter(|model| !model.is_empty());
+        let body = request::encode(&prepared, Model { pinned: self.model.as_deref(), known });
         let asked = Instant::now();
         let sent = self.client.post(self.base.api_route("chat/completions")).json(&body).send();
         let response = match timeout_at(asked + self.timeouts.first_token, sent).await {
@@ -143,35 +150,37 @@ impl OpenAiCompatible {
         if !response.status().is_success() {
             return Err(exchange::refusal(response, &self.subject, self.timeouts.idle).await);
         }
-        let offered = request.tools.iter().map(|tool| tool.name.clone());
-        let decoder = AnswerDecoder::new(self.subject.clone(), offered);
-        peeked(stream::events(response, decoder, self.subject.clone(), self.timeouts, asked)).await
+        let decoder = AnswerDecoder::new(self.subject.clone(), prepared.offered);
+        let events = stream::events(response, decoder, self.subject.clone(), self.timeouts, asked);
+        let names = prepared.names;
+        let restored = events.map(move |event| event.map(|event| names.restored(event)));
+        peeked(restored.boxed()).await
     }
 
     /// Sends the request again in another form where the server's refusal says which form it needs.
-    async fn generate_adapting(&self, request: ModelRequest) -> Result<ModelStream, BackendError> {
+    async fn chat_adapting(&self, request: ChatRequest) -> Result<ModelStream, BackendError> {
         let learned = *self.learned.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut adaptation = learned;
+        let mut shape = learned;
         loop {
-            let error = match self.generate_once(&request, adaptation).await {
+            let error = match self.chat_once(&request, shape).await {
                 Ok(stream) => {
-                    if adaptation.learned() != learned {
-                        *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = adaptation.learned();
+                    if shape.learned() != learned {
+                        *self.learned.lock().unwrap_or_else(PoisonError::into_inner) = shape.learned();
                     }
                     return Ok(stream);
                 }
                 Err(error) => error,
             };
-            let Some(next) = adaptation.after(&error, &request) else { return Err(error) };
+            let Some(next) = shape.after(&error, asked_tokens(&request.body)) else { return Err(error) };
             tracing::info!(%error, ?next, "sending the request in another form");
-            adaptation = next;
+            shape = next;
         }
     }
 }
 
 impl Backend for OpenAiCompatible {
-    fn generate(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>> {
-        Box::pin(self.generate_adapting(request))
+    fn chat(&self, request: ChatRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>> {
+        Box::pin(self.chat_adapting(request))
     }
 
     fn info(&self) -> BoxFuture<'_, Result<BackendInfo, BackendError>> {

@@ -1,143 +1,75 @@
 //! The body of a request.
 
-use std::borrow::Cow;
-
-use forge_core::ToolSpec;
 use serde_json::{Map, Value, json};
 
-use super::adapt::{Adaptation, Schemas};
-use super::constraint::{self, Means};
-use super::{history, schema_walk};
-use crate::{BackendError, Capabilities, ModelRequest};
+use crate::chat::prepare::Prepared;
 
-/// What a request depends on beside itself.
+/// The model to ask for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Target<'a> {
-    /// The model to ask for; none leaves it to the server.
-    pub(super) model: Option<&'a str>,
-    /// What the server can do.
-    pub(super) capabilities: Capabilities,
-    /// What it turned out to need.
-    pub(super) adaptation: Adaptation,
+pub(super) struct Model<'a> {
+    /// The one that is asked for whatever the request says.
+    pub(super) pinned: Option<&'a str>,
+    /// The one that is asked for where the request doesn't say.
+    pub(super) known: Option<&'a str>,
 }
 
-/// The body of a chat completion request: always streamed, always capped, with the usage at its end.
-///
-/// # Errors
-/// When the constraint can't be met with the tools offered.
-pub(super) fn encode(request: &ModelRequest, target: Target<'_>) -> Result<Map<String, Value>, BackendError> {
+/// The body of a chat completion request: always streamed, with the usage at its end.
+pub(super) fn encode(prepared: &Prepared, model: Model<'_>) -> Map<String, Value> {
     let mut body = Map::new();
-    if let Some(model) = target.model {
+    let asked = prepared.body.get("model").and_then(Value::as_str).filter(|model| !model.is_empty());
+    if let Some(model) = model.pinned.or(asked).or(model.known) {
         body.insert("model".to_owned(), model.into());
     }
-    let Adaptation { turns, arguments, schemas, max_tokens } = target.adaptation;
-    body.insert("messages".to_owned(), history::encode(&request.messages, turns, arguments).into());
-    let tools = tools_with(schemas, &request.tools);
-    if !tools.is_empty() {
-        body.insert("tools".to_owned(), tools.iter().map(ToolSpec::to_openai).collect());
+    for (key, value) in &prepared.body {
+        if key != "model" {
+            body.insert(key.clone(), value.clone());
+        }
     }
-    let enforced = target.capabilities.json_schema && schemas != Schemas::Unused;
-    let means = if enforced { Means::Schema } else { Means::ToolChoice };
-    constraint::apply(&mut body, &request.constraint, &tools, means)?;
     body.insert("stream".to_owned(), true.into());
-    body.insert("stream_options".to_owned(), json!({"include_usage": true}));
-    // Small models ramble to the end of the context: no request goes out without a cap.
-    body.insert("max_tokens".to_owned(), max_tokens.unwrap_or(request.max_tokens).max(1).into());
-    let sampling = request.sampling;
-    for (key, value) in [
-        ("temperature", sampling.temperature.map(Value::from)),
-        ("top_p", sampling.top_p.map(Value::from)),
-        ("seed", sampling.seed.map(Value::from)),
-    ] {
-        if let Some(value) = value {
-            body.insert(key.to_owned(), value);
+    match body.get_mut("stream_options") {
+        Some(Value::Object(options)) => {
+            options.insert("include_usage".to_owned(), true.into());
+        }
+        Some(_) | None => {
+            body.insert("stream_options".to_owned(), json!({"include_usage": true}));
         }
     }
-    Ok(body)
-}
-
-/// The tools with as much of their schemas as the server takes.
-fn tools_with(schemas: Schemas, tools: &[ToolSpec]) -> Cow<'_, [ToolSpec]> {
-    /// Keywords that grammar engines refuse or that make their grammars too large.
-    const REFUSED: [&str; 6] = ["pattern", "format", "minLength", "maxLength", "minItems", "maxItems"];
-    match schemas {
-        Schemas::Whole => Cow::Borrowed(tools),
-        Schemas::Simplified | Schemas::Unused => {
-            let mut tools = tools.to_vec();
-            for tool in &mut tools {
-                schema_walk::for_each(&mut tool.parameters, &mut |schema| {
-                    schema.retain(|keyword, _| !REFUSED.contains(&keyword.as_str()));
-                });
-            }
-            Cow::Owned(tools)
-        }
-    }
+    body
 }
 
 #[cfg(test)]
 mod tests {
-    use forge_core::{Constraint, Message};
-
-    use super::super::adapt::{ReplayedArguments, Turns};
     use super::*;
-    use crate::Sampling;
 
-    const NONE: Adaptation = Adaptation {
-        turns: Turns::AsWritten,
-        arguments: ReplayedArguments::Text,
-        schemas: Schemas::Whole,
-        max_tokens: None,
-    };
+    fn encoded(body: Value, model: Model<'_>) -> Value {
+        let Value::Object(body) = body else { panic!("no object") };
+        let (offered, names, changes) = (Vec::new(), Default::default(), Vec::new());
+        Value::Object(encode(&Prepared { body, offered, names, changes }, model))
+    }
 
-    const TARGET: Target<'_> = Target {
-        model: None,
-        capabilities: Capabilities { native_tools: true, required_tool_choice: false, json_schema: false },
-        adaptation: NONE,
-    };
-
-    fn request() -> ModelRequest {
-        ModelRequest {
-            messages: vec![Message::input("hi")].into(),
-            tools: vec![ToolSpec::new("a", "does a", json!({"type": "object", "properties": {}}))].into(),
-            constraint: Constraint::Free,
-            max_tokens: 64,
-            sampling: Sampling::default(),
+    #[test]
+    fn a_request_streams_with_its_usage_at_the_end() {
+        for (options, expected) in [
+            (json!({}), json!({"include_usage": true})),
+            (json!({"stream_options": null}), json!({"include_usage": true})),
+            (json!({"stream_options": {"include_usage": false, "a": 1}}), json!({"include_usage": true, "a": 1})),
+        ] {
+            let body = encoded(options, Model { pinned: None, known: None });
+            assert_eq!(body, json!({"stream": true, "stream_options": expected}));
         }
     }
 
     #[test]
-    fn a_request_streams_and_is_capped_and_leaves_the_rest_to_the_server() {
-        assert_eq!(
-            Value::Object(encode(&request(), TARGET).unwrap()),
-            json!({
-                "messages": [{"role": "user", "content": "hi"}],
-                "tools": [{"type": "function", "function": {
-                    "name": "a", "description": "does a", "parameters": {"type": "object", "properties": {}},
-                }}],
-                "tool_choice": "auto",
-                "stream": true,
-                "stream_options": {"include_usage": true},
-                "max_tokens": 64,
-            })
-        );
-    }
-
-    #[test]
-    fn the_model_and_the_sampling_go_out_where_they_are_given() {
-        let mut request = request();
-        request.sampling = Sampling { temperature: Some(0.0), top_p: Some(0.9), seed: Some(u64::MAX) };
-        let body = encode(&request, Target { model: Some("m"), ..TARGET }).unwrap();
-        assert_eq!(
-            (&body["model"], &body["temperature"], &body["top_p"], &body["seed"]),
-            (&json!("m"), &json!(0.0), &json!(0.9), &json!(u64::MAX))
-        );
-    }
-
-    #[test]
-    fn without_tools_neither_tools_nor_tool_choice_go_out() {
-        let mut request = request();
-        request.tools = Vec::new().into();
-        let body = encode(&request, TARGET).unwrap();
-        assert!(!body.contains_key("tools") && !body.contains_key("tool_choice"));
+    fn a_pinned_model_comes_before_the_callers_and_that_before_the_servers() {
+        let (pinned, known) = (Some("pinned"), Some("known"));
+        for (body, model, expected) in [
+            (json!({"model": "asked"}), Model { pinned, known }, json!("pinned")),
+            (json!({"model": "asked"}), Model { pinned: None, known }, json!("asked")),
+            (json!({"model": ""}), Model { pinned: None, known }, json!("known")),
+            (json!({}), Model { pinned: None, known }, json!("known")),
+            (json!({}), Model { pinned: None, known: None }, Value::Null),
+        ] {
+            assert_eq!(encoded(body, model)["model"], expected);
+        }
     }
 }

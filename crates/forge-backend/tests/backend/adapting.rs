@@ -73,15 +73,18 @@ async fn a_schema_the_grammar_engine_refuses_is_simplified_from_then_on() {
 }
 
 #[tokio::test]
-async fn a_grammar_that_is_refused_even_then_gives_way_to_tool_choice() {
+async fn where_no_grammar_is_taken_the_tools_are_told_in_the_prompt() {
     let refusals = vec![
         refusal(400, "JSON schema conversion failed:\nPattern must start with a caret"),
         refusal(400, "failed to parse grammar"),
+        refusal(400, "failed to parse grammar"),
     ];
     let bodies = bodies_after(refusals, with_pattern(Constraint::Only(vec!["look".into()]))).await;
-    let means: Vec<_> = bodies.iter().map(|body| body.get("response_format").is_some()).collect();
-    assert_eq!(means, [true, true, false, false]);
-    assert_eq!(bodies[2]["tool_choice"]["function"]["name"], "look");
+    let means: Vec<_> =
+        bodies.iter().map(|body| ["response_format", "tools"].map(|key| body.get(key).is_some())).collect();
+    assert_eq!(means, [[true; 2], [true; 2], [true; 2], [false; 2], [false; 2]]);
+    let head = bodies[3]["messages"][0]["content"].as_str().unwrap();
+    assert!(head.contains("<tool_call>") && head.contains(r#"{"name":"look""#), "{head}");
 }
 
 #[tokio::test]

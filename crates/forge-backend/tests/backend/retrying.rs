@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use forge_backend::{Backend, BackendError, BackendInfo, ModelEvent, ModelRequest, ModelStream, RetryPolicy, Retrying};
+use forge_backend::{Backend, BackendError, BackendInfo, ChatRequest, ModelEvent, ModelStream, RetryPolicy, Retrying};
 use forge_core::FinishReason;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, stream};
@@ -40,7 +40,7 @@ impl Played {
 }
 
 impl Backend for Played {
-    fn generate(&self, _request: ModelRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>> {
+    fn chat(&self, _request: ChatRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>> {
         self.tries.lock().unwrap().push(Instant::now());
         let mut plays = self.plays.lock().unwrap();
         let play = if plays.len() > 1 { plays.pop_front() } else { plays.front().copied() };

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context;
-use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use forge_backend::{Backend, OpenAiCompatible, OpenAiConfig, RetryPolicy, Retrying, Secret};
+use clap::{Args, ValueEnum};
+use forge_backend::{Backend, OpenAiCompatible, OpenAiConfig, RetryPolicy, Retrying, Secret, ToolMode};
 use forge_core::GuardrailSet;
 use forge_runner::{
     LoadOptions, LoadedWorkflow, Observer, RunEvent, RunOutcome, RunReport, Runner, RunnerOptions, Seed,
@@ -51,8 +51,24 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "SET", default_value = "reforged", value_parser = guardrails())]
     guardrails: GuardrailSet,
 
+    /// How the model learns of the tools: by the server's own way, in the prompt, or by the server's where it has one. Comes
+    /// before what the file says.
+    #[arg(long, value_name = "MODE")]
+    tool_mode: Option<ToolModeArg>,
+
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// How tools are offered.
+#[derive(Clone, Copy, ValueEnum)]
+enum ToolModeArg {
+    /// By the server where it has tools, else in the prompt.
+    Auto,
+    /// In the request's list of tools, which the server describes to the model.
+    Native,
+    /// In the prompt, with earlier calls and results as text: for models and servers without tools.
+    Prompt,
 }
 
 /// Which model server answers.
@@ -119,12 +135,18 @@ pub(crate) async fn run(args: RunArgs) -> anyhow::Result<Exit> {
     };
     let options =
         LoadOptions { variables: args.variables.into_iter().collect(), templates, guardrails: args.guardrails };
-    let loaded = match WorkflowFile::load_with(&args.file, &options) {
+    let mut loaded = match WorkflowFile::load_with(&args.file, &options) {
         Ok(loaded) => loaded,
         Err(error) => {
             terminal::workflow_error(&error);
             return Ok(Exit::BadWorkflow);
         }
+    };
+    loaded.options.tool_mode = match args.tool_mode {
+        None => loaded.options.tool_mode,
+        Some(ToolModeArg::Auto) => None,
+        Some(ToolModeArg::Native) => Some(ToolMode::Native),
+        Some(ToolModeArg::Prompt) => Some(ToolMode::Prompted),
     };
     let task = task(args.task)?;
     let backend = match connect(&args.server) {

@@ -142,6 +142,24 @@ fn a_variable_of_the_command_line_reaches_the_model() {
 }
 
 #[test]
+fn tools_go_into_the_prompt_where_that_is_asked_for() {
+    let folder = Folder::new();
+    for (mode, offered) in [("prompt", false), ("native", true), ("auto", true)] {
+        let server = ModelServer::play(well_behaved());
+        let output = folder.forge(&server.url).args(["--tool-mode", mode]).output().unwrap();
+        assert!(output.status.success(), "{mode}: {}", stderr(&output));
+        for request in server.requests() {
+            assert_eq!(request.get("tools").is_some(), offered, "{mode}");
+            let head = request["messages"][0]["content"].as_str().unwrap();
+            assert_eq!(head.contains("# Tools"), !offered, "{mode}: {head}");
+        }
+    }
+    let output = folder.forge("http://127.0.0.1:9").args(["--tool-mode", "magic"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("[possible values: auto, native, prompt]"), "{}", stderr(&output));
+}
+
+#[test]
 fn every_generation_is_capped() {
     let folder = Folder::new();
     let server = ModelServer::play(well_behaved());

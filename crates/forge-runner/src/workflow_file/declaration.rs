@@ -1,7 +1,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use forge_backend::Sampling;
+use forge_backend::{ReasoningReplay, Sampling, ToolMode};
 use forge_core::{
     Budgets, ConstraintMode, HintMode, InvalidWorkflow, Prerequisite, Respond, StepOrder, TemplateError, Templates,
     TextPolicy, ToolSpec, Workflow, WorkflowBuilder, WorkflowError,
@@ -268,6 +268,15 @@ impl<'f> Declaration<'f> {
                 self.problems.report(diagnostic.label(format!("it has to be above `max_tokens`, which is {limit}")));
             }
             options.retry_max_tokens = Some(retry.value);
+        }
+        let tools = [("auto", None), ("native", Some(ToolMode::Native)), ("prompt", Some(ToolMode::Prompted))];
+        if let Some(mode) = table.word("tools", &tools) {
+            options.tool_mode = mode.value;
+        }
+        let replays =
+            [("none", ReasoningReplay::None), ("last", ReasoningReplay::Last), ("full", ReasoningReplay::Full)];
+        if let Some(replay) = table.word("reasoning", &replays) {
+            options.reasoning = replay.value;
         }
         options.sampling = Sampling {
             temperature: table.number("temperature", "0 to 2", |value| (0.0..=2.0).contains(&value)).map(|at| at.value),

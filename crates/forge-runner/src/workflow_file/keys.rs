@@ -73,7 +73,7 @@ pub(super) const BUDGETS: Keys = Keys {
 
 pub(super) const GENERATION: Keys = Keys {
     place: "of `[generation]`",
-    names: &["max_tokens", "retry_max_tokens", "temperature", "top_p", "seed", "constraint"],
+    names: &["max_tokens", "retry_max_tokens", "tools", "reasoning", "temperature", "top_p", "seed", "constraint"],
 };
 
 /// All tables.

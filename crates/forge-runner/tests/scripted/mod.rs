@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use forge_backend::{Backend, BackendError, BackendInfo, ModelEvent, ModelRequest, ModelStream};
+use forge_backend::{
+    Backend, BackendError, BackendInfo, Capabilities, ChatRequest, ModelEvent, ModelRequest, ModelStream,
+};
 use forge_core::{CallId, FinishReason};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::{StreamExt, stream};
@@ -26,12 +28,19 @@ pub(crate) struct Scripted {
     steps: Mutex<VecDeque<Step>>,
     requests: Mutex<Vec<ModelRequest>>,
     down: Mutex<Option<BackendError>>,
+    capabilities: Capabilities,
 }
 
 impl Scripted {
     pub(crate) fn new(steps: impl IntoIterator<Item = Step>) -> Self {
         let steps = Mutex::new(steps.into_iter().collect());
-        Self { steps, requests: Mutex::default(), down: Mutex::new(None) }
+        let capabilities = Capabilities { native_tools: true, ..Capabilities::default() };
+        Self { steps, requests: Mutex::default(), down: Mutex::new(None), capabilities }
+    }
+
+    /// One that can do this.
+    pub(crate) fn able(self, capabilities: Capabilities) -> Self {
+        Self { capabilities, ..self }
     }
 
     /// One that can't even be asked what it is.
@@ -46,6 +55,10 @@ impl Scripted {
 }
 
 impl Backend for Scripted {
+    fn chat(&self, _request: ChatRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>> {
+        Box::pin(async { Err(BackendError::InvalidRequest { problem: "the script is of typed requests".to_owned() }) })
+    }
+
     fn generate(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelStream, BackendError>> {
         self.requests.lock().unwrap().push(request);
         let ended = || Step::Refuse(BackendError::Refused { status: 410, message: "the script has ended".to_owned() });
@@ -70,7 +83,11 @@ impl Backend for Scripted {
     fn info(&self) -> BoxFuture<'_, Result<BackendInfo, BackendError>> {
         let answer = match self.down.lock().unwrap().take() {
             Some(error) => Err(error),
-            None => Ok(BackendInfo { model: "scripted".to_owned(), ..BackendInfo::default() }),
+            None => Ok(BackendInfo {
+                model: "scripted".to_owned(),
+                capabilities: self.capabilities,
+                ..BackendInfo::default()
+            }),
         };
         async { answer }.boxed()
     }

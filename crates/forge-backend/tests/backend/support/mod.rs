@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forge_backend::{
-    Backend, BackendError, Capabilities, ModelEvent, ModelRequest, OpenAiCompatible, OpenAiConfig, Sampling, Timeouts,
-    collect,
+    Backend, BackendError, Capabilities, ModelEvent, ModelRequest, OpenAiCompatible, OpenAiConfig, ReasoningReplay,
+    Sampling, Timeouts, ToolMode, collect,
 };
 use forge_core::{Constraint, Message, Response, ToolSpec};
 use serde_json::{Value, json};
@@ -160,7 +160,9 @@ pub(crate) fn request() -> ModelRequest {
             json!({"type": "object", "properties": {"at": {"type": "string"}}, "required": ["at"]}),
         )]
         .into(),
+        tool_mode: ToolMode::Native,
         constraint: Constraint::Free,
+        reasoning: ReasoningReplay::None,
         max_tokens: 64,
         sampling: Sampling::default(),
     }

@@ -13,6 +13,8 @@ pub(super) enum Means {
     Schema,
     /// The tool choice, which servers take more or less seriously.
     ToolChoice,
+    /// None: the tools stand in the prompt and the server knows nothing of them.
+    Nothing,
 }
 
 /// Adds to a request that offers `tools` what enforces the constraint.
@@ -30,16 +32,22 @@ pub(super) fn apply(
     means: Means,
 ) -> Result<(), BackendError> {
     match constraint {
-        Constraint::Free => {
-            if !tools.is_empty() {
-                body.insert("tool_choice".to_owned(), "auto".into());
-            }
-        }
+        // The choice the caller made, if any, says what the constraint doesn't.
+        Constraint::Free => {}
         Constraint::CallRequired => {
             if tools.is_empty() {
                 return Err(invalid("a call is required, but no tool is offered".to_owned()));
             }
-            body.insert("tool_choice".to_owned(), "required".into());
+            match means {
+                // Without tools of its own a server can be held to them only by their schema.
+                Means::Schema if !body.contains_key("tools") => {
+                    body.insert("response_format".to_owned(), response_format(&tools.iter().collect::<Vec<_>>()));
+                }
+                Means::Schema | Means::ToolChoice => {
+                    body.insert("tool_choice".to_owned(), "required".into());
+                }
+                Means::Nothing => {}
+            }
         }
         Constraint::Only(names) => {
             let legal: Vec<&ToolSpec> = tools.iter().filter(|tool| names.contains(&tool.name)).collect();
@@ -47,9 +55,15 @@ pub(super) fn apply(
                 return Err(invalid(none_offered(names, tools)));
             }
             match means {
-                Means::Schema => body.insert("response_format".to_owned(), response_format(&legal)),
-                Means::ToolChoice => body.insert("tool_choice".to_owned(), tool_choice(&legal)),
-            };
+                Means::Schema => {
+                    body.shift_remove("tool_choice");
+                    body.insert("response_format".to_owned(), response_format(&legal));
+                }
+                Means::ToolChoice => {
+                    body.insert("tool_choice".to_owned(), tool_choice(&legal));
+                }
+                Means::Nothing => {}
+            }
         }
     }
     Ok(())
@@ -153,7 +167,7 @@ mod tests {
     #[test]
     fn tool_choice_says_what_it_can() {
         for (constraint, expected) in [
-            (Constraint::Free, json!({"tool_choice": "auto"})),
+            (Constraint::Free, json!({})),
             (Constraint::CallRequired, json!({"tool_choice": "required"})),
             (only(&["a", "b"]), json!({"tool_choice": "required"})),
             (only(&["b"]), json!({"tool_choice": {"type": "function", "function": {"name": "b"}}})),
