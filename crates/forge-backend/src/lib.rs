@@ -22,7 +22,9 @@ pub use chat::sanitise::{HistoryChange, HistoryChangeKind, Sanitised, sanitise};
 pub use chat::shape::{ContentForm, HistoryShape, ReasoningReplay, ReplayedArguments, Turns};
 pub use collect::{MAX_ANSWER_BYTES, collect};
 pub use error::BackendError;
-pub use openai::{ConfigError, OpenAiCompatible, OpenAiConfig, Timeouts};
+pub use openai::{
+    ConfigError, Frame, FrameStream, Metadata, MetadataRoute, OpenAiCompatible, OpenAiConfig, RawRequest, Timeouts,
+};
 pub use retry::{RetryPolicy, Retrying};
 pub use secret::Secret;
 pub use sse::{MAX_EVENT_BYTES, SseDecoder, SseError, SseEvent};

@@ -1,6 +1,6 @@
 //! Which calls the workflow allows now.
 
-use crate::{BlockReason, Prerequisite, StepOrder, StepTracker, ToolCall, ToolName, Workflow};
+use crate::{BlockReason, Prerequisite, StepOrder, StepTracker, TextPolicy, ToolCall, ToolName, Workflow};
 
 /// The rules of a workflow, applied to what is done.
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ impl<'a> Legality<'a> {
     }
 
     /// The legal tools that bring the run nearer to its end: open steps, or what they wait for; the terminal tools
-    /// once all steps are done. Empty where only text is left.
+    /// once all steps are done; any legal tool where no tool ends the run and text doesn't either. Empty where only text is left.
     pub(crate) fn next_tools(self) -> Vec<ToolName> {
         if !self.enforces() {
             return self.legal_tools();
@@ -62,6 +62,10 @@ impl<'a> Legality<'a> {
         };
         if goals.is_empty() {
             goals = self.workflow.terminal_tools().iter().collect();
+        }
+        if goals.is_empty() && self.workflow.text() == TextPolicy::Nudge {
+            // Nothing but a call can be the answer, and no tool is nearer to it than another.
+            return self.legal_tools();
         }
         let mut next = Vec::new();
         for goal in goals {

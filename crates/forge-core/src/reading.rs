@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use forge_parse::{CallSource, End, ParserOptions, RawResponse, StructuredCall, Toolset, read_response};
+use forge_parse::{CallSource, End, Parsed, ParserOptions, RawResponse, StructuredCall, Toolset, read_response};
 
 use crate::excerpt::brief;
 use crate::{Arguments, CallId, Dialect, Fault, ParsedCall, RawCall, Response, ToolName};
@@ -51,7 +51,11 @@ pub(crate) fn read(toolset: &Arc<Toolset>, response: &Response) -> Reading {
         response.calls.iter().map(|call| StructuredCall { name: &call.name, arguments: &call.arguments }).collect();
     let raw =
         RawResponse { text: &response.text, reasoning: &response.reasoning, calls: &calls, finish: response.finish };
-    let parsed = read_response(toolset, &ParserOptions::default(), &raw);
+    attributed(read_response(toolset, &ParserOptions::default(), &raw), response)
+}
+
+/// What a reader made of a response, with the ids the backend gave.
+pub(crate) fn attributed(parsed: Parsed, response: &Response) -> Reading {
     let attempts = parsed.attempts.into_iter().map(|attempt| {
         let delivered = match attempt.source {
             CallSource::Structured(index) => response.calls.get(index),

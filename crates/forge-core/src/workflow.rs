@@ -120,6 +120,30 @@ impl Workflow {
         WorkflowBuilder::new(name)
     }
 
+    /// A workflow without rules between its tools, over tools that are compiled already. What comes from elsewhere, such as
+    /// the tools of a request that passes through, is taken as it is: nothing about names and schemas is checked.
+    pub fn without_rules(toolset: Arc<Toolset>, text: TextPolicy, budgets: Budgets) -> Self {
+        Self {
+            name: String::new(),
+            description: String::new(),
+            system_prompt: String::new(),
+            specs: Arc::from(toolset.specs()),
+            toolset,
+            required_steps: Vec::new(),
+            step_order: StepOrder::default(),
+            terminal_tools: Vec::new(),
+            prerequisites: BTreeMap::new(),
+            failure_limits: BTreeMap::new(),
+            text,
+            respond: None,
+            budgets,
+            constraint: ConstraintMode::default(),
+            hints: HintMode::default(),
+            templates: Templates::embedded(),
+            guardrails: GuardrailSet::default(),
+        }
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name

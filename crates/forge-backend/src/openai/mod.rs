@@ -9,9 +9,11 @@ mod chunk;
 mod config;
 mod errors;
 mod exchange;
+mod frames;
 mod overflow;
 mod probe;
 mod progress;
+mod relay;
 mod request;
 mod stream;
 
@@ -24,12 +26,14 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use tokio::time::{Instant, timeout_at};
 
 pub use self::config::{ConfigError, OpenAiConfig, Timeouts};
+pub use self::relay::{Frame, FrameStream, Metadata, MetadataRoute, RawRequest};
 
 use self::answer::AnswerDecoder;
 use self::errors::Subject;
 use self::request::Model;
 use crate::base_url::BaseUrl;
 use crate::chat::prepare::{Target, asked_tokens, prepare};
+use crate::chat::sanitise::is_sound;
 use crate::chat::shape::Shape;
 use crate::http::{HttpClientError, http_client_builder};
 use crate::peek::peeked;
@@ -175,6 +179,26 @@ impl OpenAiCompatible {
             tracing::info!(%error, ?next, "sending the request in another form");
             shape = next;
         }
+    }
+}
+
+impl OpenAiCompatible {
+    /// Whether a request can go to this server as it is: nothing in its conversation has to be changed, and no refusal
+    /// of the server said that it needs another form.
+    pub fn takes_as_written(&self, body: &serde_json::Map<String, serde_json::Value>) -> bool {
+        let learned = *self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = body.get("model").and_then(serde_json::Value::as_str).is_some_and(|model| !model.is_empty());
+        let messages = body.get("messages").and_then(serde_json::Value::as_array);
+        learned == Shape::default()
+            && self.model.is_none()
+            && named
+            && messages.is_some_and(|messages| is_sound(messages))
+    }
+
+    /// Whether [`chat`](Backend::chat) would send a request once more, in another form, after this error.
+    pub fn would_adapt(&self, error: &BackendError, body: &serde_json::Map<String, serde_json::Value>) -> bool {
+        let learned = *self.learned.lock().unwrap_or_else(PoisonError::into_inner);
+        learned.after(error, asked_tokens(body)).is_some()
     }
 }
 

@@ -23,13 +23,12 @@ pub(super) fn events(
     asked: Instant,
 ) -> ModelStream {
     Box::pin(async_stream::try_stream! {
-        let mut body = Body { response, subject, silence: Silence::since(asked, timeouts) };
+        let mut body = Body::new(response, subject, asked, timeouts);
         let mut events = Vec::new();
         while !decoder.is_done() {
             let Some(bytes) = body.next(decoder.is_finished()).await? else { break };
             let pushed = decoder.push(&bytes, &mut events);
-            let taken = pushed.as_ref().copied().unwrap_or_default();
-            body.silence.note(taken, events.iter().any(is_output));
+            body.note(pushed.as_ref().copied().unwrap_or_default(), &events);
             // What came before an error is delivered, however the network joined the two.
             for event in events.drain(..) {
                 yield event;
@@ -37,7 +36,7 @@ pub(super) fn events(
             pushed?;
         }
         if decoder.is_done() {
-            let _end = timeout(END_GRACE, body.drain()).await;
+            body.end().await;
         }
         let finished = decoder.finish(&mut events);
         for event in events.drain(..) {
@@ -55,15 +54,31 @@ fn is_output(event: &ModelEvent) -> bool {
     }
 }
 
-struct Body {
+/// The body of a good answer, and how long its silence is borne.
+pub(super) struct Body {
     response: reqwest::Response,
     subject: Subject,
     silence: Silence,
 }
 
 impl Body {
+    /// The body of an answer whose head has come. `asked` is when the request was sent.
+    pub(super) fn new(response: reqwest::Response, subject: Subject, asked: Instant, timeouts: Timeouts) -> Self {
+        Self { response, subject, silence: Silence::since(asked, timeouts) }
+    }
+
+    /// Notes that bytes came which completed so many events of the wire, and these events.
+    pub(super) fn note(&mut self, wire_events: usize, events: &[ModelEvent]) {
+        self.silence.note(wire_events, events.iter().any(is_output));
+    }
+
+    /// Waits a little for the end of a body that is complete already.
+    pub(super) async fn end(&mut self) {
+        let _end = timeout(END_GRACE, self.drain()).await;
+    }
+
     /// The next bytes; none at the end. A connection that breaks after the answer is complete is its end.
-    async fn next(&mut self, complete: bool) -> Result<Option<bytes::Bytes>, BackendError> {
+    pub(super) async fn next(&mut self, complete: bool) -> Result<Option<bytes::Bytes>, BackendError> {
         let (deadline, limit, phase) = self.silence.deadline();
         match timeout_at(deadline, self.response.chunk()).await {
             Ok(Ok(bytes)) => Ok(bytes),

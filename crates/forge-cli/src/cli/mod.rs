@@ -5,7 +5,7 @@ mod reference;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{models, parse, quickstart, run, templates};
+use crate::commands::{models, parse, quickstart, run, serve, templates};
 use crate::exit::Exit;
 
 /// Makes small self-hosted language models dependable at calling tools.
@@ -25,11 +25,14 @@ Examples:
   Fetch a small model and see the guardrails at work:
     forge quickstart
   Run a workflow of your own on the server at 127.0.0.1:8080:
-    forge run workflow.toml \"Find out why the build is slow\"";
+    forge run workflow.toml \"Find out why the build is slow\"
+  Put guardrails between an agent and the server at 127.0.0.1:8080:
+    forge serve --backend-url http://127.0.0.1:8080";
 
 #[derive(Subcommand)]
 enum Command {
     Run(run::RunArgs),
+    Serve(serve::ServeArgs),
     Quickstart(quickstart::QuickstartArgs),
     Models(models::ModelsArgs),
     Parse(parse::ParseArgs),
@@ -40,6 +43,7 @@ enum Command {
 pub(crate) fn run() -> anyhow::Result<Exit> {
     match Cli::parse().command {
         Command::Run(args) => block_on(run::run(args)),
+        Command::Serve(args) => on_all_cores(serve::run(args)),
         Command::Quickstart(args) => block_on(quickstart::run(args)),
         Command::Models(args) => block_on(models::run(args)),
         Command::Parse(args) => parse::run(&args),
@@ -50,4 +54,9 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
 /// One thread is enough: a run waits for one model or one tool at a time.
 fn block_on(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(command)
+}
+
+/// A server has many requests at a time.
+fn on_all_cores(command: impl Future<Output = anyhow::Result<Exit>>) -> anyhow::Result<Exit> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(command)
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The crates, each of which may depend only on those before it.
-const ORDER: [&str; 5] = ["forge-parse", "forge-core", "forge-backend", "forge-runner", "forge-cli"];
+const ORDER: [&str; 6] = ["forge-parse", "forge-core", "forge-backend", "forge-runner", "forge-proxy", "forge-cli"];
 
 /// The crates without I/O.
 const PURE: [&str; 2] = ["forge-parse", "forge-core"];

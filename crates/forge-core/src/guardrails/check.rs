@@ -1,9 +1,11 @@
+use forge_parse::Parsed;
+
 use super::state::OpenBatch;
 use super::{CheckError, Guardrails};
 use crate::collapse::collapse;
 use crate::excerpt::brief;
 use crate::nudges::{Subject, in_brief};
-use crate::reading::{Attempt, Reading, read, read_plainly};
+use crate::reading::{Attempt, Reading, attributed, read, read_plainly};
 use crate::{
     ApprovedCall, Batch, BlockReason, BlockedCall, CallId, Constraint, Dialect, Fault, InterruptKind, Message, Nudge,
     NudgeKind, ParsedCall, Reprompt, Response, ResultKind, TemplateError, TextPolicy, ToolCall, Verdict,
@@ -31,17 +33,32 @@ impl Guardrails {
     /// When the outcomes of the last batch haven't been recorded, and when the turn has ended; the state is as it was.
     /// When an overridden text can't be rendered; that ends the run.
     pub fn check(&mut self, response: &Response) -> Result<Verdict, CheckError> {
+        let reading = self.read(response);
+        self.check_reading(response, reading)
+    }
+
+    /// Judges a response that was read while it arrived: `parsed` is what a [`ResponseReader`](forge_parse::ResponseReader)
+    /// with the workflow's [toolset](crate::Workflow::toolset) made of it. Apart from that the same as
+    /// [`Guardrails::check`].
+    ///
+    /// # Errors
+    /// As for [`Guardrails::check`].
+    pub fn check_parsed(&mut self, response: &Response, parsed: Parsed) -> Result<Verdict, CheckError> {
+        let reading = self.without_switched_off(attributed(parsed, response));
+        self.check_reading(response, reading)
+    }
+
+    fn check_reading(&mut self, response: &Response, reading: Reading) -> Result<Verdict, CheckError> {
         self.no_batch_is_open()?;
         if self.state.ended {
             return Err(CheckError::Ended);
         }
-        let verdict = self.judge(response);
+        let verdict = self.judge(response, reading);
         self.state.ended |= verdict.is_err();
         Ok(verdict?)
     }
 
-    fn judge(&mut self, response: &Response) -> Result<Verdict, TemplateError> {
-        let mut reading = self.read(response);
+    fn judge(&mut self, response: &Response, mut reading: Reading) -> Result<Verdict, TemplateError> {
         if matches!(self.constraint(), Constraint::Only(_)) {
             name_constrained(&mut reading.attempts);
         }
@@ -57,12 +74,14 @@ impl Guardrails {
 
     /// The response, with what switched-off guardrails would not see.
     fn read(&self, response: &Response) -> Reading {
-        let on = self.workflow.guardrails();
-        if !on.rescue {
+        if !self.workflow.guardrails().rescue {
             return read_plainly(self.workflow.toolset(), response);
         }
-        let mut reading = read(self.workflow.toolset(), response);
-        if !on.repetition {
+        self.without_switched_off(read(self.workflow.toolset(), response))
+    }
+
+    fn without_switched_off(&self, mut reading: Reading) -> Reading {
+        if !self.workflow.guardrails().repetition {
             let is_loop = |attempt: &Attempt| matches!(attempt, Attempt::Unreadable(Fault::RepeatedText { .. }));
             reading.attempts.retain(|attempt| !is_loop(attempt));
         }

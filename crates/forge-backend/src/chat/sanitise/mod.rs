@@ -56,6 +56,12 @@ pub fn sanitise(messages: Vec<Value>, shape: HistoryShape) -> Sanitised {
     Sanitised { messages: entries.into_iter().map(|entry| Value::Object(entry.message)).collect(), changes }
 }
 
+/// Whether a conversation can go to any server as it is, with the thinking that is in it.
+pub(crate) fn is_sound(messages: &[Value]) -> bool {
+    let shape = HistoryShape { reasoning: ReasoningReplay::Full, ..HistoryShape::default() };
+    sanitise(messages.to_vec(), shape).changes.is_empty()
+}
+
 /// The messages, which are safe otherwise, in the order of roles that a chat template wants.
 pub(super) fn arrange(messages: Vec<Value>, turns: Turns) -> Vec<Value> {
     let entries = roles::known(messages, &mut Vec::new());
