@@ -20,6 +20,9 @@ use crate::upstream::Upstream;
 /// How often a request is sent again because the backend broke off or could not be reached.
 const TRANSIENT_RETRIES: u32 = 1;
 
+/// The smallest context window a server is run with, in tokens.
+const SMALLEST_WINDOW: u64 = 512;
+
 /// The pieces of one answer. Dropping it ends the generation on the backend.
 pub(crate) type PieceStream = BoxStream<'static, Result<Piece, ClientError>>;
 
@@ -37,6 +40,7 @@ pub(crate) struct Shared {
 pub(crate) fn answer(shared: Arc<Shared>, turn: Turn) -> Result<PieceStream, ClientError> {
     let mut session = Session::new(shared, turn)?;
     Ok(Box::pin(try_stream! {
+        session.look_at_window().await;
         loop {
             let mut reading = session.judge.reading();
             let mut relay = session.relay();
@@ -102,6 +106,7 @@ struct Session {
     transient_retries: u32,
     /// Whether the next attempt may go out as the client wrote it.
     as_written: bool,
+    seems_too_long: bool,
     /// The end of the text the client has seen; empty where it has seen none.
     shown_any: bool,
     shown_in_attempt: bool,
@@ -120,15 +125,28 @@ impl Session {
             attempts: 0,
             transient_retries: 0,
             as_written,
+            seems_too_long: false,
             shown_any: false,
             shown_in_attempt: false,
         })
     }
 
+    /// A prompt that seems too long for the window goes out in our own form, with the count of its tokens asked for, and none
+    /// of its answer is shown before that count has come.
+    async fn look_at_window(&mut self) {
+        let estimate = self.turn.estimated_tokens();
+        if estimate < SMALLEST_WINDOW {
+            return;
+        }
+        let window = self.shared.upstream.known().await.window;
+        self.seems_too_long = window.is_some_and(|window| estimate > window);
+        self.as_written &= !self.seems_too_long;
+    }
+
     fn relay(&mut self) -> Relay {
         self.shown_in_attempt = false;
         // What the client has seen of an earlier attempt stays; the text of another one may only repeat it.
-        let flows = self.turn.streams && !self.shown_any && self.judge.text_may_be_the_answer();
+        let flows = self.turn.streams && !self.shown_any && !self.seems_too_long && self.judge.text_may_be_the_answer();
         match self.as_written {
             true => Relay::forwarding(flows, self.turn.streams),
             false => Relay::encoding(flows),

@@ -72,17 +72,16 @@ impl Upstream {
         if let Some((_, known)) = known.as_ref().filter(|(asked, _)| asked.elapsed() < KEPT) {
             return known.clone();
         }
-        match self.server.info().await {
-            Ok(info) => {
-                let fresh = Known { window: info.context_window };
-                *known = Some((Instant::now(), fresh.clone()));
-                fresh
-            }
+        let fresh = match self.server.info().await {
+            Ok(info) => Known { window: info.context_window },
             Err(error) => {
                 tracing::debug!(%error, "the model server didn't say what it is");
                 known.as_ref().map(|(_, known)| known.clone()).unwrap_or_default()
             }
-        }
+        };
+        // A server that doesn't say isn't asked with each request either.
+        *known = Some((Instant::now(), fresh.clone()));
+        fresh
     }
 
     /// Hands on what the server says about itself.
