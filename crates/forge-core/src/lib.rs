@@ -47,6 +47,6 @@ pub use verdict::{
     ApprovedCall, Batch, BlockReason, BlockedCall, Next, Nudge, NudgeKind, Outcome, Recorded, Reprompt, Verdict,
 };
 pub use workflow::{
-    ConstraintMode, HintMode, InvalidWorkflow, NeverBecause, Prerequisite, Respond, Risk, StepOrder, TextPolicy,
-    ToolReference, Workflow, WorkflowBuilder, WorkflowError, WorkflowField,
+    ConstraintMode, HintMode, InvalidWorkflow, Ladder, NeverBecause, Prerequisite, Respond, Risk, StepOrder,
+    TextPolicy, ToolReference, Workflow, WorkflowBuilder, WorkflowError, WorkflowField,
 };

@@ -38,6 +38,7 @@ pub struct Workflow {
     respond: Option<Respond>,
     budgets: Budgets,
     constraint: ConstraintMode,
+    ladder: Ladder,
     hints: HintMode,
     templates: Arc<Templates>,
     guardrails: GuardrailSet,
@@ -76,6 +77,40 @@ pub enum ConstraintMode {
     Ladder,
     /// Every generation is a call of one of the legal tools.
     Eager,
+}
+
+/// After how many faulty responses in a row the rungs of [`ConstraintMode::Ladder`] are reached. None switches a rung off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ladder {
+    /// A call is required; at least 1. Default 2.
+    pub call_required_after: Option<u32>,
+    /// Only a call of a legal tool can be generated; at least 1, and above `call_required_after` where that is on. Default 3.
+    pub only_legal_after: Option<u32>,
+}
+
+impl Default for Ladder {
+    fn default() -> Self {
+        Self { call_required_after: Some(2), only_legal_after: Some(3) }
+    }
+}
+
+impl Ladder {
+    /// What is wrong with it, if anything.
+    pub(crate) fn problem(self) -> Option<WorkflowError> {
+        match self {
+            Self { call_required_after: Some(0), .. } => {
+                Some(WorkflowError::LadderRung { rung: "call_required_after" })
+            }
+            Self { only_legal_after: Some(0), .. } => Some(WorkflowError::LadderRung { rung: "only_legal_after" }),
+            Self { call_required_after: Some(call_required_after), only_legal_after: Some(only_legal_after) }
+                if only_legal_after <= call_required_after =>
+            {
+                Some(WorkflowError::LadderOrder { call_required_after, only_legal_after })
+            }
+            Self { .. } => None,
+        }
+    }
 }
 
 /// When the model is told what is done and what comes next.
@@ -138,6 +173,7 @@ impl Workflow {
             respond: None,
             budgets,
             constraint: ConstraintMode::default(),
+            ladder: Ladder::default(),
             hints: HintMode::default(),
             templates: Templates::embedded(),
             guardrails: GuardrailSet::default(),
@@ -227,6 +263,11 @@ impl Workflow {
     /// How reprompts constrain the next generation.
     pub fn constraint(&self) -> ConstraintMode {
         self.constraint
+    }
+
+    /// When the rungs of the constraint ladder are reached.
+    pub fn ladder(&self) -> Ladder {
+        self.ladder
     }
 
     /// When the model is told about its progress.

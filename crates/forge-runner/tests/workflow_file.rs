@@ -6,7 +6,7 @@ use std::path::Path;
 
 use forge_backend::{ReasoningReplay, Sampling, ToolMode};
 use forge_core::{
-    Arguments, Budgets, CallId, ConstraintMode, HintMode, Outcome, Prerequisite, Respond, StepOrder, TextPolicy,
+    Arguments, Budgets, CallId, ConstraintMode, HintMode, Ladder, Outcome, Prerequisite, Respond, StepOrder, TextPolicy,
 };
 use forge_runner::{LoadedWorkflow, RunnerOptions, ToolContext, WorkflowFile};
 use serde_json::{Value, json};
@@ -38,6 +38,7 @@ fn every_key_arrives() {
     assert_eq!(workflow.respond(), Some(Respond::Plain));
     assert_eq!(workflow.hints(), HintMode::Always);
     assert_eq!(workflow.constraint(), ConstraintMode::Ladder);
+    assert_eq!(workflow.ladder(), Ladder { call_required_after: None, only_legal_after: Some(2) });
     assert_eq!(workflow.prerequisites("search"), [Prerequisite::success_of("list")]);
     assert_eq!(workflow.prerequisites("report"), [Prerequisite::same_argument("search", "file")]);
     let budgets = Budgets {

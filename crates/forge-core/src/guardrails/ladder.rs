@@ -1,12 +1,6 @@
 use super::Guardrails;
 use crate::{Constraint, ConstraintMode, ToolName};
 
-/// Faulty responses in a row after which a call is required.
-const CALL_REQUIRED: u32 = 2;
-
-/// Faulty responses in a row after which only legal tools are offered.
-const ONLY_LEGAL: u32 = 3;
-
 impl Guardrails {
     /// What the next generation may be.
     pub(super) fn constraint(&self) -> Constraint {
@@ -21,12 +15,16 @@ impl Guardrails {
     }
 
     fn rung(&self) -> Constraint {
-        match self.state.rung {
-            ONLY_LEGAL.. => Constraint::Only(self.offered()),
-            // A model that repeats itself is not helped by words: the next call has to be another one.
-            _ if self.withdraws() => Constraint::Only(self.offered()),
-            CALL_REQUIRED.. => Constraint::CallRequired,
-            0..CALL_REQUIRED => Constraint::Free,
+        let ladder = self.workflow.ladder();
+        let reached = |rung: Option<u32>| rung.is_some_and(|faults| self.state.rung >= faults);
+        // A model that repeats itself is not helped by words: the next call has to be another one.
+        let repeats = ladder.only_legal_after.is_some() && self.withdraws();
+        if repeats || reached(ladder.only_legal_after) {
+            Constraint::Only(self.offered())
+        } else if reached(ladder.call_required_after) {
+            Constraint::CallRequired
+        } else {
+            Constraint::Free
         }
     }
 

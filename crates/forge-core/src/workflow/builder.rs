@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::reachability::{Rules, never_legal, prerequisite_cycles};
 use super::{
-    ConstraintMode, HintMode, InvalidWorkflow, Prerequisite, Respond, Risk, StepOrder, TextPolicy, ToolReference,
-    Workflow, WorkflowError,
+    ConstraintMode, HintMode, InvalidWorkflow, Ladder, Prerequisite, Respond, Risk, StepOrder, TextPolicy,
+    ToolReference, Workflow, WorkflowError,
 };
 use crate::{Budgets, GuardrailSet, Templates, ToolName, ToolSpec, check_template};
 
@@ -48,6 +48,7 @@ pub struct WorkflowBuilder {
     respond: Option<Respond>,
     budgets: Budgets,
     constraint: ConstraintMode,
+    ladder: Ladder,
     hints: HintMode,
     templates: Option<Arc<Templates>>,
     guardrails: GuardrailSet,
@@ -69,6 +70,7 @@ impl WorkflowBuilder {
             respond: None,
             budgets: Budgets::default(),
             constraint: ConstraintMode::default(),
+            ladder: Ladder::default(),
             hints: HintMode::default(),
             templates: None,
             guardrails: GuardrailSet::default(),
@@ -165,6 +167,12 @@ impl WorkflowBuilder {
         self
     }
 
+    /// Says when the rungs of the constraint ladder are reached, and which there are.
+    pub fn ladder(mut self, ladder: Ladder) -> Self {
+        self.ladder = ladder;
+        self
+    }
+
     /// Says when the model is told about its progress.
     pub fn hints(mut self, mode: HintMode) -> Self {
         self.hints = mode;
@@ -224,6 +232,7 @@ impl WorkflowBuilder {
             respond: self.respond,
             budgets: self.budgets,
             constraint: self.constraint,
+            ladder: self.ladder,
             hints: self.hints,
             templates: self.templates.unwrap_or_else(Templates::embedded),
             guardrails: self.guardrails,
@@ -359,6 +368,7 @@ impl WorkflowBuilder {
                 problems.push(WorkflowError::FailureLimit { tool: tool.clone(), index });
             }
         }
+        problems.extend(self.ladder.problem());
         match (self.text, self.constraint) {
             (TextPolicy::Accept, ConstraintMode::Eager) => problems.push(WorkflowError::TextNeverPossible),
             (TextPolicy::Accept, ConstraintMode::Free | ConstraintMode::Ladder) | (TextPolicy::Nudge, _) => {}

@@ -183,6 +183,24 @@ pub enum WorkflowError {
         "`constraint = \"eager\"` makes every generation a call, so that text can never end a turn; use `constraint = \"ladder\"` or `text = \"nudge\"`"
     )]
     TextNeverPossible,
+    /// A rung of the ladder begins before anything went wrong.
+    #[error(
+        "`{rung}` is 0, but the ladder begins after a faulty response; give it at least 1, switch it off, or use `constraint = \"eager\"`"
+    )]
+    LadderRung {
+        /// The rung, as in [`crate::Ladder`].
+        rung: &'static str,
+    },
+    /// The stronger rung comes first, so that the weaker is never reached.
+    #[error(
+        "`only_legal_after` is {only_legal_after}, which is not above `call_required_after`, {call_required_after}; give it a larger number or switch `call_required_after` off"
+    )]
+    LadderOrder {
+        /// After how many faulty responses a call is required.
+        call_required_after: u32,
+        /// After how many only legal tools can be called.
+        only_legal_after: u32,
+    },
 }
 
 /// Why a prerequisite can't be met in time.
@@ -293,6 +311,11 @@ pub enum WorkflowField {
     },
     /// The constraint mode.
     Constraint,
+    /// A rung of the constraint ladder.
+    Ladder {
+        /// Its name, as in [`crate::Ladder`].
+        rung: &'static str,
+    },
 }
 
 impl WorkflowError {
@@ -332,6 +355,8 @@ impl WorkflowError {
             Self::NeverLegal { tool, .. } => WorkflowField::Prerequisites { tool: tool.as_str().to_owned() },
             Self::Budget { budget, .. } => WorkflowField::Budget { name: budget },
             Self::TextNeverPossible => WorkflowField::Constraint,
+            Self::LadderRung { rung } => WorkflowField::Ladder { rung },
+            Self::LadderOrder { .. } => WorkflowField::Ladder { rung: "only_legal_after" },
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use forge_core::{
-    GuardrailSet, Guardrails, HintMode, Message, Outcome, Prerequisite, RawCall, Response, ToolSpec, Verdict, Workflow,
-    WorkflowBuilder,
+    GuardrailSet, Guardrails, HintMode, Ladder, Message, Outcome, Prerequisite, RawCall, Response, ToolSpec, Verdict,
+    Workflow, WorkflowBuilder,
 };
 use serde_json::json;
 
@@ -105,6 +105,27 @@ fn without_the_ladder_nothing_is_constrained() {
     let first = ("text", "again text_only -> free [format 1]");
     assert_moves(steps(ALL), &[first, ("text", "again text_only -> required [format 2]")]);
     assert_moves(steps(NO_LADDER), &[first, ("text", "again text_only -> free [format 2]")]);
+}
+
+#[test]
+fn the_rungs_of_the_ladder_can_be_moved_and_left_out() {
+    let after =
+        |call_required_after, only_legal_after| steps(ALL).ladder(Ladder { call_required_after, only_legal_after });
+    let [free, required, only] = ["free", "required", "only list read edit count"];
+    for (workflow, expected) in [
+        (after(Some(2), Some(3)), [free, required, only]),
+        (after(Some(1), Some(2)), [required, only, only]),
+        (after(None, Some(2)), [free, only, only]),
+        (after(Some(3), None), [free, free, required]),
+        (after(None, None), [free, free, free]),
+    ] {
+        let moves: Vec<_> = expected
+            .iter()
+            .enumerate()
+            .map(|(place, rung)| ("text", format!("again text_only -> {rung} [format {}]", place + 1)))
+            .collect();
+        assert_moves(workflow, &moves.iter().map(|(given, said)| (*given, said.as_str())).collect::<Vec<_>>());
+    }
 }
 
 #[test]

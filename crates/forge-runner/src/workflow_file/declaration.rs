@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use forge_backend::{ReasoningReplay, Sampling, ToolMode};
 use forge_core::{
-    Budgets, ConstraintMode, HintMode, InvalidWorkflow, Prerequisite, Respond, StepOrder, TemplateError, Templates,
-    TextPolicy, ToolSpec, Workflow, WorkflowBuilder, WorkflowError,
+    Budgets, ConstraintMode, HintMode, InvalidWorkflow, Ladder, Prerequisite, Respond, StepOrder, TemplateError,
+    Templates, TextPolicy, ToolSpec, Workflow, WorkflowBuilder, WorkflowError,
 };
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -258,6 +258,17 @@ impl<'f> Declaration<'f> {
             self.places.constraint = Some(constraint.span);
             self.declare(|builder| builder.constraint(constraint.value));
         }
+        let mut ladder = Ladder::default();
+        for (key, field) in [
+            ("call_required_after", &mut ladder.call_required_after),
+            ("only_legal_after", &mut ladder.only_legal_after),
+        ] {
+            if let Some(after) = table.integer(key, 0, 1_000_000) {
+                *field = Some(after.value).filter(|after| *after > 0);
+                self.places.rungs.insert(key, after.span);
+            }
+        }
+        self.declare(|builder| builder.ladder(ladder));
         if let Some(max_tokens) = table.integer("max_tokens", 1, 1_000_000) {
             options.max_tokens = max_tokens.value;
         }

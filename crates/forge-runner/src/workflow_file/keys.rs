@@ -73,7 +73,18 @@ pub(super) const BUDGETS: Keys = Keys {
 
 pub(super) const GENERATION: Keys = Keys {
     place: "of `[generation]`",
-    names: &["max_tokens", "retry_max_tokens", "tools", "reasoning", "temperature", "top_p", "seed", "constraint"],
+    names: &[
+        "max_tokens",
+        "retry_max_tokens",
+        "tools",
+        "reasoning",
+        "temperature",
+        "top_p",
+        "seed",
+        "constraint",
+        "call_required_after",
+        "only_legal_after",
+    ],
 };
 
 /// All tables.

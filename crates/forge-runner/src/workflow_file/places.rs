@@ -25,6 +25,8 @@ pub(super) struct Places {
     pub(super) prerequisites: Vec<PrerequisitePlace>,
     pub(super) budgets: BTreeMap<&'static str, Range<usize>>,
     pub(super) constraint: Option<Range<usize>>,
+    /// The rungs of the ladder, by the engine's names.
+    pub(super) rungs: BTreeMap<&'static str, Range<usize>>,
 }
 
 /// The parts of one `[[prerequisites]]`.
@@ -108,6 +110,8 @@ impl Places {
             }
             WorkflowField::Budget { name } => self.budgets.get(name).cloned(),
             WorkflowField::Constraint => self.constraint.clone(),
+            // A rung that stands nowhere is too low for one that does.
+            WorkflowField::Ladder { rung } => self.rungs.get(rung).or(self.rungs.values().next()).cloned(),
         }
     }
 

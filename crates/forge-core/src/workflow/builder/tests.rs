@@ -193,6 +193,25 @@ fn text_can_not_end_a_turn_that_is_always_a_call() {
 }
 
 #[test]
+fn the_rungs_of_the_ladder_come_one_after_the_other() {
+    for (call_required_after, only_legal_after, expected) in [
+        (Some(1), Some(2), None),
+        (None, Some(1), None),
+        (Some(4), None, None),
+        (None, None, None),
+        (Some(0), Some(3), Some(WorkflowError::LadderRung { rung: "call_required_after" })),
+        (Some(2), Some(0), Some(WorkflowError::LadderRung { rung: "only_legal_after" })),
+        (Some(3), Some(3), Some(WorkflowError::LadderOrder { call_required_after: 3, only_legal_after: 3 })),
+    ] {
+        let builder = builder().ladder(Ladder { call_required_after, only_legal_after });
+        match expected {
+            None => assert!(builder.build().is_ok(), "{call_required_after:?}, {only_legal_after:?}"),
+            Some(problem) => assert_eq!(only_problem(builder), problem),
+        }
+    }
+}
+
+#[test]
 fn a_workflow_may_end_with_text_alone() {
     let workflow = Workflow::builder("chat").tool(tool("read")).text(TextPolicy::Accept).build().unwrap();
     assert_eq!(workflow.terminal_tools(), &[] as &[ToolName]);
