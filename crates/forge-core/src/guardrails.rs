@@ -5,7 +5,10 @@ use std::sync::Arc;
 use crate::interrupt::Interrupt;
 use crate::legality::Legality;
 use crate::nudges::Voice;
-use crate::{Account, CallId, Constraint, InterruptKind, Message, TemplateError, ToolName, Workflow};
+use crate::{
+    Account, CallId, Constraint, ContextBudgetExceeded, Fitted, HintMode, InterruptKind, Message, TemplateError,
+    ToolName, Workflow,
+};
 
 mod check;
 mod ladder;
@@ -188,6 +191,41 @@ impl Guardrails {
     /// When the text can't be rendered.
     pub fn progress(&self) -> Result<Option<String>, TemplateError> {
         self.voice().progress()
+    }
+
+    /// What to put in the place of what compaction removed, for [`ContextManager::fit`](crate::ContextManager::fit). None
+    /// where there is nothing to say.
+    ///
+    /// # Errors
+    /// When the text can't be rendered.
+    pub fn summary(&self) -> Result<Option<String>, TemplateError> {
+        self.voice().summary()
+    }
+
+    /// What to add to one prompt, and not to the conversation, after the context was compacted or a share of it was passed:
+    /// the hint about progress where the workflow wants hints when they are needed, or the warning. None where there is
+    /// nothing to say, or nudges are off.
+    ///
+    /// # Errors
+    /// When the text can't be rendered.
+    pub fn context_note(&self, fitted: &Fitted) -> Result<Option<String>, TemplateError> {
+        if !self.workflow.guardrails().nudges {
+            return Ok(None);
+        }
+        if let Some(warning) = &fitted.warning {
+            return Ok(Some(self.voice().context_warning(warning.percent())?));
+        }
+        match self.workflow.hints() {
+            // With `Always` the last result has it already.
+            HintMode::Never | HintMode::Always => Ok(None),
+            HintMode::WhenNeeded if fitted.compactions.is_empty() => Ok(None),
+            HintMode::WhenNeeded => Ok(self.voice().progress()?.map(|line| format!("[{line}]"))),
+        }
+    }
+
+    /// Ends the turn because the conversation doesn't fit the context budget.
+    pub fn exceed_context(&mut self, exceeded: ContextBudgetExceeded) -> Interrupt {
+        self.halt(InterruptKind::ContextBudgetExceeded { exceeded })
     }
 
     /// What has happened so far.

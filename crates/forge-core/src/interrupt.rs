@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ToolName;
+use crate::{ContextBudgetExceeded, ToolName};
 
 /// The typed end of a run whose budget ran out. It carries the whole account.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, thiserror::Error)]
@@ -85,6 +85,13 @@ pub enum InterruptKind {
     Iterations {
         /// The budget.
         limit: u32,
+    },
+    /// The conversation doesn't fit the context budget, whatever is compacted.
+    #[error("{exceeded}")]
+    ContextBudgetExceeded {
+        /// The numbers.
+        #[serde(flatten)]
+        exceeded: ContextBudgetExceeded,
     },
 }
 

@@ -9,6 +9,7 @@ mod call_ids;
 mod canonical;
 mod collapse;
 mod constraint;
+mod context;
 mod example;
 mod excerpt;
 mod failures;
@@ -29,6 +30,11 @@ mod workflow;
 
 pub use budgets::Budgets;
 pub use constraint::Constraint;
+pub use context::{
+    BYTES_PER_TOKEN, Compaction, CompactionStrategy, Compactor, ContextBudgetExceeded, ContextManager, ContextState,
+    ContextWarning, DEFAULT_KEEP_RECENT, DEFAULT_THRESHOLD, Estimate, EstimateSource, Fitted, InvalidContext,
+    NoCompact, SlidingWindow, TieredCompact, estimate_message, place_summary,
+};
 pub use forge_parse::{
     Arguments, Dialect, Fault, FieldFault, FieldProblem, FinishReason, ParsedCall, Repair, ToolName, ToolSpec, Toolset,
 };

@@ -111,6 +111,23 @@ impl<'a> Voice<'a> {
         Ok(Some(line).filter(|line| !line.is_empty()))
     }
 
+    /// What stands in the place of what compaction removed.
+    pub(crate) fn summary(self) -> Result<Option<String>, TemplateError> {
+        let text = self.render(Text::Summary, &self.guide(true))?;
+        Ok(Some(text).filter(|text| !text.is_empty()))
+    }
+
+    /// The note on a prompt that fills so much of the context.
+    pub(crate) fn context_warning(self, percent: u8) -> Result<String, TemplateError> {
+        #[derive(Serialize)]
+        struct Context<'a> {
+            percent: u8,
+            #[serde(flatten)]
+            guide: Guide<'a>,
+        }
+        self.render(Text::ContextWarning, &Context { percent, guide: self.guide(true) })
+    }
+
     /// The note on a result that was the same before.
     pub(crate) fn repeated(self, tool: &ToolName, round: usize) -> Result<String, TemplateError> {
         #[derive(Serialize)]

@@ -42,6 +42,10 @@ pub(crate) enum Text {
     EmptyResult,
     /// What is added to a result that was the same before.
     Repeated,
+    /// What stands in the place of what compaction removed.
+    Summary,
+    /// What is added to a prompt that fills much of the context.
+    ContextWarning,
 }
 
 /// The texts the engine speaks with.

@@ -37,6 +37,8 @@ pub(crate) fn render_all(templates: &Arc<Templates>) -> Vec<Result<(Text, String
             }
             rendered.push(voice.progress().map(|line| (Text::Progress, line.unwrap_or_default())));
             rendered.extend([1, 3].map(|round| Ok((Text::Repeated, voice.repeated(&"list".into(), round)?))));
+            rendered.push(voice.summary().map(|text| (Text::Summary, text.unwrap_or_default())));
+            rendered.extend([60, 100].map(|percent| Ok((Text::ContextWarning, voice.context_warning(percent)?))));
             rendered.extend(results(voice));
         }
     }

@@ -34,9 +34,9 @@ impl TemplateInfo {
         self.variables().map(|variable| variable.name.to_owned()).collect()
     }
 
-    /// Whether the text may be empty: a line that is left out where there is nothing to say.
+    /// Whether the text may be empty: one that is left out where there is nothing to say.
     pub(super) fn may_be_empty(&self) -> bool {
-        self.text == Text::Progress
+        matches!(self.text, Text::Progress | Text::Summary)
     }
 }
 
@@ -87,7 +87,7 @@ macro_rules! info {
     };
 }
 
-static ALL: [TemplateInfo; 21] = [
+static ALL: [TemplateInfo; 23] = [
     info!(Text::Nudge(NudgeKind::Empty), "empty.md", "The answer was empty, for the second time.", NONE, GUIDE),
     info!(
         Text::Nudge(NudgeKind::ReasoningOnly),
@@ -227,6 +227,17 @@ static ALL: [TemplateInfo; 21] = [
         "repeated.md",
         "A note on a result that was the same before.",
         &[variable("round", "how many calls the repeated round has, a number")],
+        GUIDE
+    ),
+    info!(
+        Text::Summary,
+        "summary.md", "In the place of what was shortened or dropped so that the conversation fits.", NONE, GUIDE
+    ),
+    info!(
+        Text::ContextWarning,
+        "context_warning.md",
+        "A note on one prompt, when a share of the context is used that the workflow wants to be told.",
+        &[variable("percent", "how much of the context is used, a number from 1 to 100")],
         GUIDE
     ),
 ];

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "what fails here fails the test")]
 
 mod ablation;
+mod context;
 mod messages;
 mod model_check;
 mod oracle;

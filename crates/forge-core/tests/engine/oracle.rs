@@ -194,6 +194,7 @@ impl Watched {
                 (*attempts, limit - 1, *limit)
             }
             InterruptKind::Iterations { limit } => (*limit, limit - 1, budgets.iterations),
+            InterruptKind::ContextBudgetExceeded { .. } => panic!("the engine knows no context"),
         };
         assert_eq!((count, count), (reached, limit + 1), "{kind:?}");
     }
