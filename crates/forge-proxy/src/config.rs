@@ -57,6 +57,8 @@ pub struct Limits {
     /// How long a stream to a client may be silent before a comment is sent, and how long an answer may take before its
     /// status is sent. Default 4 s.
     pub silence: Duration,
+    /// How long a client may take none of the bytes that are ready for it. Default 60 s.
+    pub stall_time: Duration,
     /// The most connections at once. Further ones wait. Default 1,024.
     pub connections: usize,
     /// How long running answers may go on after the order to stop. Default 30 s.
@@ -74,6 +76,7 @@ impl Default for Limits {
             body_time: Duration::from_secs(60),
             answer_time: Duration::from_secs(30 * 60),
             silence: Duration::from_secs(4),
+            stall_time: Duration::from_secs(60),
             connections: 1024,
             drain_time: Duration::from_secs(30),
         }

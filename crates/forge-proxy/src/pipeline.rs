@@ -1,6 +1,7 @@
 //! From a request to the pieces of its answer: generate, guard, ask again.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_stream::try_stream;
 use forge_backend::{BackendError, FrameStream};
@@ -31,6 +32,8 @@ pub(crate) struct Shared {
     pub(crate) upstream: Upstream,
     pub(crate) guard: GuardConfig,
     pub(crate) limits: Limits,
+    /// Whether the last text answer began in thinking without saying so, because the chat template opens it.
+    pub(crate) begins_in_thought: AtomicBool,
 }
 
 /// Answers a request.
@@ -67,6 +70,9 @@ pub(crate) fn answer(shared: Arc<Shared>, turn: Turn) -> Result<PieceStream, Cli
             session.usage = session.usage.plus(reading.usage());
             session.attempts = session.attempts.saturating_add(1);
             let seen = reading.seen().clone();
+            if failure.is_none() && !seen.text.is_empty() {
+                session.shared.begins_in_thought.store(reading.began_in_thought(), Ordering::Relaxed);
+            }
             let ruling = match failure {
                 Some(error) => session.after_failure(&error)?,
                 None => {
@@ -147,10 +153,11 @@ impl Session {
         self.shown_in_attempt = false;
         // What the client has seen of an earlier attempt stays; the text of another one may only repeat it.
         let flows = self.turn.streams && !self.shown_any && !self.seems_too_long && self.judge.text_may_be_the_answer();
-        match self.as_written {
+        let relay = match self.as_written {
             true => Relay::forwarding(flows, self.turn.streams),
             false => Relay::encoding(flows),
-        }
+        };
+        relay.awaiting_thought(self.shared.begins_in_thought.load(Ordering::Relaxed))
     }
 
     async fn open(&mut self) -> Result<FrameStream, BackendError> {

@@ -14,6 +14,8 @@ pub(crate) enum Seen {
     Text(String),
     /// The model's thinking.
     Reasoning(String),
+    /// All text so far was thinking: its end came, and no beginning had.
+    ThoughtEnded,
 }
 
 /// Reads one generation.
@@ -23,6 +25,7 @@ pub(crate) struct Reading {
     calls: BTreeMap<usize, RawCall>,
     finish: Option<FinishReason>,
     seen: SeenSoFar,
+    began_in_thought: bool,
     runaway: Runaway,
     looped: Option<Loop>,
 }
@@ -61,6 +64,7 @@ impl Reading {
             calls: BTreeMap::new(),
             finish: None,
             seen: SeenSoFar::default(),
+            began_in_thought: false,
             runaway: Runaway::new(),
             looped: None,
         }
@@ -103,10 +107,12 @@ impl Reading {
                     self.seen.reasoning.push_str(&text);
                     seen.push(Seen::Reasoning(text));
                 }
-                // What was seen can't be taken back; what follows is the answer.
+                // What was shown can't be taken back; what follows is the answer.
                 Event::WasReasoning => {
                     let text = std::mem::take(&mut self.seen.text);
                     self.seen.reasoning.push_str(&text);
+                    self.began_in_thought = true;
+                    seen.push(Seen::ThoughtEnded);
                 }
                 Event::Call(_) | Event::Fault(_) => {}
             }
@@ -116,6 +122,11 @@ impl Reading {
     /// Whether the generation does nothing but repeat itself, so that nothing is gained by reading on.
     pub(crate) fn is_looped(&self) -> bool {
         self.looped.is_some()
+    }
+
+    /// Whether the generation began within thinking that had no beginning of its own.
+    pub(crate) fn began_in_thought(&self) -> bool {
+        self.began_in_thought
     }
 
     /// What was seen so far.

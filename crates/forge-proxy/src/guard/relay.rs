@@ -12,6 +12,8 @@ use crate::protocol::chat::{Naive, Whole};
 pub(crate) struct Relay {
     /// Whether text may be shown before the end of the generation.
     flows: bool,
+    /// Whether text is taken for thinking until its end has come.
+    awaits_thought: bool,
     raw: Option<RawRelay>,
     /// What was seen and not yet handed on.
     waiting: Vec<Seen>,
@@ -31,14 +33,19 @@ struct RawRelay {
 impl Relay {
     /// Pieces of our own.
     pub(crate) fn encoding(flows: bool) -> Self {
-        Self { flows, raw: None, waiting: Vec::new() }
+        Self { flows, awaits_thought: false, raw: None, waiting: Vec::new() }
     }
 
     /// The backend's bytes, as long as they can stay as they are. `streams` says in which form the client expects them.
     pub(crate) fn forwarding(flows: bool, streams: bool) -> Self {
         let raw =
             RawRelay { streams, held: Vec::new(), came: String::new(), seen: String::new(), naive: Naive::default() };
-        Self { flows, raw: Some(raw), waiting: Vec::new() }
+        Self { flows, awaits_thought: false, raw: Some(raw), waiting: Vec::new() }
+    }
+
+    /// Shows no text before the end of a thought that had no beginning: a model whose last answer began so may do it again.
+    pub(crate) fn awaiting_thought(self, awaits_thought: bool) -> Self {
+        Self { awaits_thought, ..self }
     }
 
     /// Takes the next frame and gives what may go on.
@@ -51,15 +58,18 @@ impl Relay {
             reading.take(event, &mut self.waiting);
         }
         let Some(raw) = &mut self.raw else {
+            self.settle_thought();
             self.flow(out);
             return;
         };
         for seen in self.waiting.iter().skip(first_seen) {
             raw.seen.push_str(seen.text());
         }
+        self.settle_thought();
+        let Some(raw) = &mut self.raw else { return };
         let held_before = !raw.held.is_empty() && !raw.came.is_empty();
         raw.hold(frame.raw);
-        if !self.flows || !raw.streams || reading.has_calls() || raw.naive.is_finished() {
+        if !self.flows || self.awaits_thought || !raw.streams || reading.has_calls() || raw.naive.is_finished() {
             return;
         }
         if raw.is_settled() {
@@ -75,9 +85,25 @@ impl Relay {
     }
 
     fn flow(&mut self, out: &mut Vec<Piece>) {
-        if self.flows {
-            out.extend(self.waiting.drain(..).map(Piece::from));
+        if self.flows && !self.awaits_thought {
+            self.flow_all(out);
         }
+    }
+
+    fn flow_all(&mut self, out: &mut Vec<Piece>) {
+        out.extend(self.waiting.drain(..).filter_map(Seen::into_piece));
+    }
+
+    /// Makes thinking of the text that waits before the end of a thought.
+    fn settle_thought(&mut self) {
+        let Some(end) = self.waiting.iter().rposition(|seen| *seen == Seen::ThoughtEnded) else { return };
+        self.awaits_thought = false;
+        for seen in self.waiting.iter_mut().take(end) {
+            if let Seen::Text(text) = seen {
+                *seen = Seen::Reasoning(std::mem::take(text));
+            }
+        }
+        self.waiting.remove(end);
     }
 
     /// From here on in pieces of our own.
@@ -97,7 +123,9 @@ impl Relay {
     /// Hands on what still waits, in pieces of our own.
     pub(crate) fn end(mut self, out: &mut Vec<Piece>) {
         self.give_up_bytes(out);
-        self.flow(out);
+        if self.flows {
+            self.flow_all(out);
+        }
     }
 
     /// What has gone on of a text of which `seen` was seen, once the relay has ended.
@@ -141,15 +169,15 @@ impl Seen {
     fn text(&self) -> &str {
         match self {
             Self::Text(text) | Self::Reasoning(text) => text,
+            Self::ThoughtEnded => "",
         }
     }
-}
 
-impl From<Seen> for Piece {
-    fn from(seen: Seen) -> Self {
-        match seen {
-            Seen::Text(text) => Self::Text(text),
-            Seen::Reasoning(text) => Self::Reasoning(text),
+    fn into_piece(self) -> Option<Piece> {
+        match self {
+            Self::Text(text) => Some(Piece::Text(text)),
+            Self::Reasoning(text) => Some(Piece::Reasoning(text)),
+            Self::ThoughtEnded => None,
         }
     }
 }

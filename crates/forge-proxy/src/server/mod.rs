@@ -4,10 +4,12 @@ mod access;
 mod body;
 mod reply;
 mod routes;
+mod stall;
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use forge_backend::OpenAiCompatible;
 use hyper::server::conn::http1;
@@ -22,6 +24,7 @@ use crate::offered::ToolShelf;
 use crate::pipeline::Shared;
 use crate::upstream::Upstream;
 use access::Gate;
+use stall::Stalling;
 
 /// The smallest buffer hyper takes for the head of a request.
 const MIN_HEAD_BYTES: usize = 8192;
@@ -65,7 +68,13 @@ impl Proxy {
         let gate = Gate::new(access)?;
         let upstream = Upstream::new(OpenAiCompatible::new(backend)?);
         let shelf = ToolShelf::new(limits.tools);
-        Ok(Self { server: Arc::new(Server { shared: Arc::new(Shared { upstream, guard, limits }), shelf, gate }) })
+        Ok(Self {
+            server: Arc::new(Server {
+                shared: Arc::new(Shared { upstream, guard, limits, begins_in_thought: AtomicBool::new(false) }),
+                shelf,
+                gate,
+            }),
+        })
     }
 
     /// Serves until `shutdown` is done; then no connection is taken any more, and answers that are running may come to
@@ -115,7 +124,7 @@ impl Proxy {
             .header_read_timeout(limits.head_time)
             .max_headers(limits.headers.max(1))
             .max_buf_size(limits.head_bytes.max(MIN_HEAD_BYTES))
-            .serve_connection(TokioIo::new(stream), service);
+            .serve_connection(Stalling::new(TokioIo::new(stream), limits.stall_time), service);
         let connection = graceful.watch(connection);
         tokio::spawn(async move {
             if let Err(error) = connection.await {

@@ -90,3 +90,22 @@ async fn what_a_refusal_asks_for_is_done_and_remembered() {
     let sent: Vec<bool> = (0..4).map(|index| upstream.json(index)["messages"] == merged).collect();
     assert_eq!(sent, [false, false, true, true]);
 }
+
+#[tokio::test]
+async fn thinking_that_the_template_opened_is_shown_as_thinking_once_it_is_known() {
+    let upstream = Upstream::play([Reply::Stream(text(&["Let me see.", " Sun?", "</think>", "It is sunny."]))]).await;
+    let proxy = Running::before(&upstream).await;
+    let mut shown = Vec::new();
+    for _ in 0..2 {
+        let body = proxy.chat(&request(true)).await.text().await.unwrap();
+        let deltas = body.lines().filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data: ")?).ok());
+        let (mut said, mut thought) = (String::new(), String::new());
+        for delta in deltas.map(|chunk| chunk["choices"][0]["delta"].clone()) {
+            said.push_str(delta["content"].as_str().unwrap_or_default());
+            thought.push_str(delta["reasoning_content"].as_str().unwrap_or_default());
+        }
+        shown.push((said, thought));
+    }
+    assert!(shown[0].0.ends_with("It is sunny."), "nobody could know: {shown:?}");
+    assert_eq!(shown[1], ("It is sunny.".to_owned(), "Let me see. Sun?".to_owned()));
+}
