@@ -6,6 +6,7 @@ mod base_url;
 mod chat;
 mod collect;
 mod error;
+mod examine;
 pub mod http;
 pub mod managed;
 pub mod models;
@@ -22,6 +23,7 @@ pub use chat::sanitise::{HistoryChange, HistoryChangeKind, Sanitised, sanitise};
 pub use chat::shape::{ContentForm, HistoryShape, ReasoningReplay, ReplayedArguments, Turns};
 pub use collect::{MAX_ANSWER_BYTES, collect};
 pub use error::BackendError;
+pub use examine::{CallForm, Examination, Finding, Means, Recommendation, Thinking, examine};
 pub use openai::{
     ConfigError, Frame, FrameStream, Metadata, MetadataRoute, OpenAiCompatible, OpenAiConfig, RawRequest, Timeouts,
 };

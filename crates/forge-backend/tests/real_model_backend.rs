@@ -8,8 +8,8 @@ use std::time::Duration;
 use forge_backend::managed::{ManagedServer, ServerSpec, find_or_fetch_runtime};
 use forge_backend::models::{CacheDirs, Catalog, Fetcher, Silent, Use};
 use forge_backend::{
-    Backend, BackendError, ChatRequest, ModelEvent, ModelRequest, OpenAiCompatible, OpenAiConfig, ReasoningReplay,
-    RetryPolicy, Retrying, Sampling, ToolMode, collect,
+    Backend, BackendError, CallForm, ChatRequest, Finding, Means, ModelEvent, ModelRequest, OpenAiCompatible,
+    OpenAiConfig, ReasoningReplay, RetryPolicy, Retrying, Sampling, ToolMode, collect, examine,
 };
 use forge_core::{Constraint, FinishReason, Message, Response, ToolSpec};
 use futures_util::StreamExt;
@@ -250,6 +250,20 @@ async fn real_model_tools_in_the_prompt_are_called_too() {
     assert_legal_call(&respond(&backend, prompted(only)).await, &["get_weather"]);
     let required = respond(&backend, prompted(Constraint::CallRequired)).await;
     assert_legal_call(&required, &["get_weather", "search_log", "finish"]);
+}
+
+#[tokio::test]
+async fn real_model_an_examination_finds_what_this_server_enforces() {
+    let _turn = SLOT.lock().await;
+    let Some(server) = server().await else { return };
+    let url = server.url.clone();
+    let mut questions = 0;
+    let found = examine(&backend(&url), |_question| questions += 1).await.unwrap();
+    assert_eq!(questions, 5);
+    assert_eq!(found.json_schema, Finding::Seen(true), "{found:?}");
+    assert!(matches!(found.calls, Finding::Seen(CallForm::InText { .. } | CallForm::Structured)), "{found:?}");
+    assert_eq!(found.recommendation.enforced_by, Means::JsonSchema);
+    assert!(found.tokens_per_second.is_some_and(|speed| speed > 0.1), "{found:?}");
 }
 
 #[tokio::test]

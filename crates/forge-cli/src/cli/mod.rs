@@ -5,7 +5,7 @@ mod reference;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{models, parse, quickstart, run, serve, templates};
+use crate::commands::{check, models, parse, quickstart, run, serve, templates};
 use crate::exit::Exit;
 
 /// Makes small self-hosted language models dependable at calling tools.
@@ -26,6 +26,8 @@ Examples:
     forge quickstart
   Run a workflow of your own on the server at 127.0.0.1:8080:
     forge run workflow.toml \"Find out why the build is slow\"
+  See what the server at 127.0.0.1:8080 and its model can do:
+    forge check
   Put guardrails between an agent and the server at 127.0.0.1:8080:
     forge serve --backend-url http://127.0.0.1:8080";
 
@@ -33,6 +35,7 @@ Examples:
 enum Command {
     Run(run::RunArgs),
     Serve(serve::ServeArgs),
+    Check(check::CheckArgs),
     Quickstart(quickstart::QuickstartArgs),
     Models(models::ModelsArgs),
     Parse(parse::ParseArgs),
@@ -44,6 +47,7 @@ pub(crate) fn run() -> anyhow::Result<Exit> {
     match Cli::parse().command {
         Command::Run(args) => block_on(run::run(args)),
         Command::Serve(args) => on_all_cores(serve::run(args)),
+        Command::Check(args) => block_on(check::run(args)),
         Command::Quickstart(args) => block_on(quickstart::run(args)),
         Command::Models(args) => block_on(models::run(args)),
         Command::Parse(args) => parse::run(&args),

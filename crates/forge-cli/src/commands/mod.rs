@@ -1,5 +1,6 @@
 //! One module for each subcommand.
 
+pub(crate) mod check;
 pub(crate) mod models;
 pub(crate) mod parse;
 pub(crate) mod quickstart;

@@ -173,7 +173,8 @@ fn task(task: String) -> anyhow::Result<String> {
     Ok(text)
 }
 
-fn connect(server: &ServerArgs) -> anyhow::Result<Arc<dyn Backend>> {
+/// The server of a command line, behind the retries that every command makes.
+pub(crate) fn connect(server: &ServerArgs) -> anyhow::Result<Arc<dyn Backend>> {
     let mut config = OpenAiConfig::new(&server.backend_url);
     config.model.clone_from(&server.model);
     config.api_key = server.api_key.clone().map(Secret::new);

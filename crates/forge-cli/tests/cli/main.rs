@@ -8,6 +8,7 @@
 )]
 
 mod architecture;
+mod check;
 mod models;
 mod parse;
 mod quickstart;
