@@ -113,7 +113,7 @@ struct Session {
     /// Whether the next attempt may go out as the client wrote it.
     as_written: bool,
     seems_too_long: bool,
-    /// The end of the text the client has seen; empty where it has seen none.
+    /// Whether the client has seen anything, of whichever attempt.
     shown_any: bool,
     shown_in_attempt: bool,
 }

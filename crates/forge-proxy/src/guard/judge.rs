@@ -177,6 +177,7 @@ impl Judge {
             Judged::Deliver(delivery) => Ruling::Deliver(delivery),
             Judged::Refuse { correction, text, why } => match self.retries_left.checked_sub(1) {
                 Some(left) => {
+                    tracing::info!(why, left, "the model is asked again");
                     self.retries_left = left;
                     Ruling::Again(correction)
                 }
