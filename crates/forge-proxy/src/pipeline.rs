@@ -45,6 +45,7 @@ pub(crate) fn answer(shared: Arc<Shared>, turn: Turn) -> Result<PieceStream, Cli
     Ok(Box::pin(try_stream! {
         session.look_at_window().await;
         loop {
+            session.constrain_where_enforced().await;
             let mut reading = session.judge.reading();
             let mut relay = session.relay();
             let mut out = Vec::new();
@@ -158,6 +159,20 @@ impl Session {
             false => Relay::encoding(flows),
         };
         relay.awaiting_thought(self.shared.begins_in_thought.load(Ordering::Relaxed))
+    }
+
+    /// Where a call is due and the server enforces schemas, no attempt is wasted on words: servers that do so take
+    /// `tool_choice` lightly.
+    async fn constrain_where_enforced(&mut self) {
+        let due = match &self.turn.choice {
+            Choice::Auto | Choice::None => return,
+            Choice::Required => self.turn.offered.toolset().names().cloned().collect(),
+            Choice::Forced(tool) => vec![ToolName::from(tool.as_str())],
+        };
+        if self.correction.constraint == Constraint::Free && self.shared.upstream.known().await.enforces_schemas {
+            self.correction.constraint = Constraint::Only(due);
+            self.as_written = false;
+        }
     }
 
     async fn open(&mut self) -> Result<FrameStream, BackendError> {

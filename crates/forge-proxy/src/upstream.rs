@@ -25,6 +25,8 @@ pub(crate) struct Upstream {
 /// What a server said about itself.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Known {
+    /// Whether it enforces a JSON schema of the legal calls beside tools.
+    pub(crate) enforces_schemas: bool,
     /// The context window in tokens.
     pub(crate) window: Option<u64>,
 }
@@ -73,7 +75,7 @@ impl Upstream {
             return known.clone();
         }
         let fresh = match self.server.info().await {
-            Ok(info) => Known { window: info.context_window },
+            Ok(info) => Known { enforces_schemas: info.capabilities.json_schema, window: info.context_window },
             Err(error) => {
                 tracing::debug!(%error, "the model server didn't say what it is");
                 known.as_ref().map(|(_, known)| known.clone()).unwrap_or_default()

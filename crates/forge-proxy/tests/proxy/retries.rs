@@ -55,6 +55,33 @@ async fn a_model_that_never_gets_it_right_gives_an_error_and_no_call() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_due_is_enforced_from_the_first_attempt_where_the_server_can() {
+    let call = r#"{"name": "weather", "arguments": {"city": "Oslo"}}"#;
+    for (choice, can, cannot) in [
+        (json!("required"), Value::Null, json!("required")),
+        (
+            json!({"type": "function", "function": {"name": "weather"}}),
+            Value::Null,
+            json!({"type": "function", "function": {"name": "weather"}}),
+        ),
+        (json!("auto"), json!("auto"), json!("auto")),
+    ] {
+        let mut asked = request(false);
+        asked["tool_choice"] = choice.clone();
+        for (upstream, sent, schema) in [
+            (Upstream::play_llama_cpp([Reply::Stream(text(&[call]))]).await, can, choice != "auto"),
+            (Upstream::play([Reply::Stream(text(&[call]))]).await, cannot, false),
+        ] {
+            let proxy = Running::before(&upstream).await;
+            let answer: Value = proxy.chat(&asked).await.json().await.unwrap();
+            assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["function"]["name"], "weather", "{answer}");
+            let first = upstream.json(0);
+            assert_eq!((&first["tool_choice"], first.get("response_format").is_some()), (&sent, schema), "{choice}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_poisoned_history_is_made_safe_on_its_way() {
     let upstream = Upstream::play([Reply::Stream(text(&["Rain."]))]).await;
     let proxy = Running::before(&upstream).await;

@@ -31,6 +31,18 @@ pub(crate) struct Upstream {
 impl Upstream {
     /// Plays the replies in order and repeats the last.
     pub(crate) async fn play(replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::start(replies, None).await
+    }
+
+    /// The same as llama.cpp's server, by what it says of itself.
+    pub(crate) async fn play_llama_cpp(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let props = json!({
+            "default_generation_settings": {"n_ctx": 8192}, "chat_template": "{{ tools }}", "build_info": "scripted",
+        });
+        Self::start(replies, Some(props)).await
+    }
+
+    async fn start(replies: impl IntoIterator<Item = Reply>, props: Option<Value>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let replies = Arc::new(Mutex::new(replies.into_iter().collect::<VecDeque<_>>()));
@@ -38,7 +50,7 @@ impl Upstream {
         let requests = Arc::clone(&upstream.requests);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&replies), Arc::clone(&requests)));
+                tokio::spawn(serve(stream, props.clone(), Arc::clone(&replies), Arc::clone(&requests)));
             }
         });
         upstream
@@ -54,9 +66,17 @@ impl Upstream {
     }
 }
 
-async fn serve(mut stream: TcpStream, replies: Arc<Mutex<VecDeque<Reply>>>, requests: Arc<Mutex<Vec<Vec<u8>>>>) {
+async fn serve(
+    mut stream: TcpStream,
+    props: Option<Value>,
+    replies: Arc<Mutex<VecDeque<Reply>>>,
+    requests: Arc<Mutex<Vec<Vec<u8>>>>,
+) {
     let Some((head, body)) = read(&mut stream).await else { return };
     if !head.starts_with("POST") {
+        if let Some(props) = props.filter(|_| head.starts_with("GET /props")) {
+            return whole(&mut stream, 200, &props.to_string()).await;
+        }
         let models = json!({"object": "list", "data": [{"id": "m", "object": "model"}]}).to_string();
         let (status, text) = if head.contains("/v1/models") { (200, models) } else { (404, "{}".to_owned()) };
         return whole(&mut stream, status, &text).await;
