@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use forge_core::{
-    BlockReason, BlockedCall, Constraint, Dialect, Fault, Message, Nudge, Outcome, Repair, ToolCall, ToolName,
-    UserOrigin,
+    BlockReason, BlockedCall, Compaction, Constraint, Dialect, Fault, Message, Nudge, Outcome, Repair, ToolCall,
+    ToolName, UserOrigin,
 };
 use forge_runner::{Observer, RunEvent, RunOutcome, RunReport, TemplateFolderError, WorkflowFileError};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -41,10 +41,14 @@ impl Terminal {
     }
 
     fn started(&self, event: &RunEvent) {
-        let RunEvent::Started { workflow, input, tools, required_steps, backend } = event else { return };
+        let RunEvent::Started { workflow, input, tools, required_steps, backend, context_budget } = event else {
+            return;
+        };
         let server = if backend.server.is_empty() { "model server" } else { &backend.server };
         let window = backend.context_window.map_or(String::new(), |tokens| format!(", window {tokens} tokens"));
-        self.line(&format!("{BOLD}{workflow}{BOLD:#} with {} ({server}{window})", model_name(&backend.model)));
+        let budget = context_budget.filter(|budget| Some(*budget) != backend.context_window);
+        let budget = budget.map_or(String::new(), |tokens| format!(", context budget {tokens} tokens"));
+        self.line(&format!("{BOLD}{workflow}{BOLD:#} with {} ({server}{window}{budget})", model_name(&backend.model)));
         self.line(&format!("{DIM}task{DIM:#}     {}", brief(input)));
         self.line(&format!("{DIM}tools{DIM:#}    {}", names(tools)));
         if !required_steps.is_empty() {
@@ -62,6 +66,18 @@ impl Terminal {
         self.tail.clear();
         self.spinner.set_message("generating");
         self.spinner.enable_steady_tick(Duration::from_millis(120));
+    }
+
+    fn compacted(&self, compactions: &[Compaction], budget: u64) {
+        let (Some(first), Some(last)) = (compactions.first(), compactions.last()) else { return };
+        let phases: Vec<String> = compactions.iter().map(|compaction| compaction.phase.to_string()).collect();
+        let phase = if phases.len() == 1 { "phase" } else { "phases" };
+        self.line(&format!(
+            "\n{WARN}compacted{WARN:#} the conversation: {} → {} of {budget} tokens {DIM}({phase} {}){DIM:#}",
+            first.tokens_before,
+            last.tokens_after,
+            phases.join(", ")
+        ));
     }
 
     fn delta(&mut self, text: &str) {
@@ -118,6 +134,13 @@ impl Observer for Terminal {
         match event {
             RunEvent::Started { .. } => self.started(event),
             RunEvent::Generating { iteration, constraint, .. } => self.generating(*iteration, constraint),
+            RunEvent::Compacted { compactions, budget, .. } => self.compacted(compactions, *budget),
+            RunEvent::ContextWarning { warning } => self.line(&format!(
+                "\n{WARN}context{WARN:#} {} % used: {} of {} tokens",
+                warning.percent(),
+                warning.tokens,
+                warning.budget
+            )),
             RunEvent::Delta { text, .. } => self.delta(text),
             RunEvent::Generated { response, elapsed, .. } => {
                 self.spinner.disable_steady_tick();

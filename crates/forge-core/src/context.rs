@@ -12,8 +12,8 @@ mod tiered;
 #[cfg(test)]
 mod tests;
 
-pub use error::{ContextBudgetExceeded, InvalidContext};
-pub use estimate::{BYTES_PER_TOKEN, Estimate, EstimateSource, estimate_message};
+pub use error::{ContextBudgetExceeded, InvalidContext, ShareField};
+pub use estimate::{BYTES_PER_TOKEN, Estimate, EstimateSource, Thinking, estimate_message};
 pub use manager::{Compaction, ContextManager, ContextState, ContextWarning, Fitted};
 pub use sliding::SlidingWindow;
 pub use strategy::{CompactionStrategy, Compactor, DEFAULT_KEEP_RECENT, DEFAULT_THRESHOLD, NoCompact};

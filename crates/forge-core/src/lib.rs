@@ -33,7 +33,7 @@ pub use constraint::Constraint;
 pub use context::{
     BYTES_PER_TOKEN, Compaction, CompactionStrategy, Compactor, ContextBudgetExceeded, ContextManager, ContextState,
     ContextWarning, DEFAULT_KEEP_RECENT, DEFAULT_THRESHOLD, Estimate, EstimateSource, Fitted, InvalidContext,
-    NoCompact, SlidingWindow, TieredCompact, estimate_message, place_summary,
+    NoCompact, ShareField, SlidingWindow, Thinking, TieredCompact, estimate_message, place_summary,
 };
 pub use forge_parse::{
     Arguments, Dialect, Fault, FieldFault, FieldProblem, FinishReason, ParsedCall, Repair, ToolName, ToolSpec, Toolset,

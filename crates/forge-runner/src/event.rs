@@ -2,7 +2,8 @@ use std::time::Duration;
 
 use forge_backend::BackendInfo;
 use forge_core::{
-    BlockedCall, Constraint, Dialect, Interrupt, Message, Nudge, Outcome, Repair, Response, ToolCall, ToolName, Usage,
+    BlockedCall, Compaction, Constraint, ContextWarning, Dialect, Interrupt, Message, Nudge, Outcome, Repair, Response,
+    ToolCall, ToolName, Usage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,23 @@ pub enum RunEvent {
         required_steps: Vec<ToolName>,
         /// The model server.
         backend: BackendInfo,
+        /// The tokens that the conversation may have; none where nothing limits it.
+        #[serde(default)]
+        context_budget: Option<u64>,
+    },
+    /// The conversation was made shorter, so that the next prompt fits.
+    Compacted {
+        /// The phases that changed something, in order.
+        compactions: Vec<Compaction>,
+        /// The budget in tokens.
+        budget: u64,
+        /// What now stands in the place of what was removed.
+        summary: Option<String>,
+    },
+    /// A share of the context is used that the workflow wants to be told.
+    ContextWarning {
+        /// The numbers.
+        warning: ContextWarning,
     },
     /// A generation begins.
     Generating {
@@ -31,6 +49,9 @@ pub enum RunEvent {
         constraint: Constraint,
         /// Messages in the prompt.
         messages: usize,
+        /// What is added to the last message of this prompt, and not kept in the conversation.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
     },
     /// A piece of the model's text or thinking.
     Delta {

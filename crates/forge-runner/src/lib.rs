@@ -4,6 +4,7 @@
 mod batch;
 mod bound;
 mod command;
+mod context_options;
 mod diagnostic;
 mod event;
 mod function;
@@ -17,6 +18,7 @@ mod workflow_file;
 
 pub use bound::{BindError, BoundWorkflow, Tools};
 pub use command::{ALWAYS_PASSED, CommandLine, CommandTool, NO_DATA_EXIT_CODE, TemplateError, TemplateProblem};
+pub use context_options::ContextOptions;
 pub use diagnostic::{Diagnostic, WorkflowFileError};
 pub use event::{RunEvent, RunOutcome, RunReport};
 pub use function::{FunctionTool, ToolError};

@@ -1,10 +1,10 @@
 use forge_backend::{Capabilities, ReasoningReplay, Sampling, ToolMode};
 use forge_core::Message;
 
-use crate::LoadedWorkflow;
+use crate::{ContextOptions, LoadedWorkflow};
 
 /// How a [`Runner`](crate::Runner) generates.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RunnerOptions {
     /// The most tokens of one generation; at least 1. Default 1024: small models ramble to the end of the context
     /// if nothing stops them.
@@ -18,6 +18,8 @@ pub struct RunnerOptions {
     pub reasoning: ReasoningReplay,
     /// How to sample. Default: as the server does.
     pub sampling: Sampling,
+    /// How the conversation is kept within the model's window.
+    pub context: ContextOptions,
 }
 
 impl Default for RunnerOptions {
@@ -28,6 +30,7 @@ impl Default for RunnerOptions {
             tool_mode: None,
             reasoning: ReasoningReplay::default(),
             sampling: Sampling::default(),
+            context: ContextOptions::default(),
         }
     }
 }
@@ -35,7 +38,7 @@ impl Default for RunnerOptions {
 impl RunnerOptions {
     /// What a workflow file says about generations, with the defaults for the rest.
     pub fn from_workflow(loaded: &LoadedWorkflow) -> Self {
-        loaded.options
+        loaded.options.clone()
     }
 
     /// How tools are offered to a server that can do this.

@@ -8,9 +8,12 @@ use forge_core::{
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
+use self::context::Context;
 use crate::batch::run_batch;
 use crate::generation::{Loops, generate};
 use crate::{BoundWorkflow, Observer, RunEvent, RunOutcome, RunReport, RunnerOptions, Seed};
+
+mod context;
 
 /// Drives workflows on a backend.
 pub struct Runner {
@@ -55,13 +58,15 @@ impl Runner {
             guardrails,
             messages: Vec::new(),
             tool_mode: ToolMode::default(),
+            context: None,
             tally: Tally::default(),
             begin: Instant::now(),
             observer,
             cancellation,
         };
         let outcome = match run.drive(seed).await {
-            Ok(outcome) | Err(Ended(outcome)) => outcome,
+            Ok(outcome) => outcome,
+            Err(Ended(outcome)) => *outcome,
         };
         run.finish(outcome)
     }
@@ -84,17 +89,23 @@ struct Tally {
 }
 
 /// A run that ends before its workflow does.
-struct Ended(RunOutcome);
+struct Ended(Box<RunOutcome>);
+
+impl From<RunOutcome> for Ended {
+    fn from(outcome: RunOutcome) -> Self {
+        Self(Box::new(outcome))
+    }
+}
 
 impl From<BackendError> for Ended {
     fn from(error: BackendError) -> Self {
-        Self(RunOutcome::BackendFailed { message: error.to_string() })
+        Self::from(RunOutcome::BackendFailed { message: error.to_string() })
     }
 }
 
 /// The engine refuses to go on only when one of its texts, which can be overridden, can't be rendered.
 fn engine_failed(error: &dyn std::error::Error) -> Ended {
-    Ended(RunOutcome::EngineFailed { message: error.to_string() })
+    Ended::from(RunOutcome::EngineFailed { message: error.to_string() })
 }
 
 /// One run.
@@ -104,6 +115,8 @@ struct Run<'r> {
     guardrails: Guardrails,
     messages: Vec<Message>,
     tool_mode: ToolMode,
+    /// None before the start, and where conversations are sent as they are.
+    context: Option<Context>,
     tally: Tally,
     begin: Instant,
     observer: &'r mut dyn Observer,
@@ -145,8 +158,9 @@ impl Run<'_> {
         let input = seed.input.clone();
         self.messages = seed.into_messages(self.workflow.system_prompt());
         let info = self.cancellation.run_until_cancelled(self.runner.info()).await;
-        let backend = info.ok_or(Ended(RunOutcome::Cancelled))??.clone();
+        let backend = info.ok_or(Ended::from(RunOutcome::Cancelled))??.clone();
         self.tool_mode = self.runner.options.tool_mode_for(backend.capabilities);
+        let context_budget = self.start_context(&backend).await?;
         let workflow = self.workflow.workflow();
         self.observer.event(&RunEvent::Started {
             workflow: workflow.name().to_owned(),
@@ -154,6 +168,7 @@ impl Run<'_> {
             tools: workflow.tools().iter().map(|spec| spec.name.clone()).collect(),
             required_steps: workflow.required_steps().to_vec(),
             backend,
+            context_budget,
         });
         let system = self.messages.first().filter(|first| matches!(first, Message::System { .. }));
         for message in system.into_iter().chain(self.messages.last()) {
@@ -164,7 +179,7 @@ impl Run<'_> {
 
     /// Generates, and once more with a larger limit where the options allow that and a call was cut off.
     async fn respond(&mut self, constraint: Constraint) -> Result<Response, Ended> {
-        let options = self.runner.options;
+        let options = &self.runner.options;
         let response = self.generate(constraint.clone(), options.max_tokens).await?;
         match options.retry_max_tokens {
             Some(larger) if larger > options.max_tokens && self.holds_cut_call(&response) => {
@@ -185,20 +200,36 @@ impl Run<'_> {
             }
     }
 
+    /// Generates, with a conversation that fits the context.
     async fn generate(&mut self, constraint: Constraint, max_tokens: u32) -> Result<Response, Ended> {
+        let note = self.fit()?;
+        match self.attempt(constraint.clone(), max_tokens, note).await? {
+            Ok(response) => Ok(response),
+            Err(error) if self.make_room(&error)? => Ok(self.attempt(constraint, max_tokens, None).await??),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Asks the backend once. A note is added to this prompt alone.
+    async fn attempt(
+        &mut self,
+        constraint: Constraint,
+        max_tokens: u32,
+        note: Option<String>,
+    ) -> Result<Result<Response, BackendError>, Ended> {
         self.tally.generations += 1;
         let iteration = self.tally.generations;
-        let messages = self.messages.len();
-        self.observer.event(&RunEvent::Generating { iteration, constraint: constraint.clone(), messages });
         let request = ModelRequest {
-            messages: Arc::from(self.messages.as_slice()),
+            messages: self.prompt(note.as_deref()),
             tools: Arc::clone(self.workflow.workflow().tools()),
             tool_mode: self.tool_mode,
-            constraint,
+            constraint: constraint.clone(),
             reasoning: self.runner.options.reasoning,
-            max_tokens: max_tokens.max(1),
+            max_tokens: self.room_for(max_tokens),
             sampling: self.runner.options.sampling,
         };
+        let messages = request.messages.len();
+        self.observer.event(&RunEvent::Generating { iteration, constraint, messages, note });
         let begin = Instant::now();
         let observer = &mut *self.observer;
         let mut on_delta = |text, reasoning| observer.event(&RunEvent::Delta { text, reasoning });
@@ -207,11 +238,15 @@ impl Run<'_> {
             false => Loops::Run,
         };
         let generated = generate(self.runner.backend.as_ref(), request, loops, &mut on_delta);
-        let response = self.cancellation.run_until_cancelled(generated).await.ok_or(Ended(RunOutcome::Cancelled))??;
-        self.tally.usage = self.tally.usage.plus(response.usage);
-        let elapsed = begin.elapsed();
-        self.observer.event(&RunEvent::Generated { iteration, response: response.clone(), elapsed });
-        Ok(response)
+        let generated =
+            self.cancellation.run_until_cancelled(generated).await.ok_or(Ended::from(RunOutcome::Cancelled))?;
+        if let Ok(response) = &generated {
+            self.counted(response.usage.prompt_tokens);
+            self.tally.usage = self.tally.usage.plus(response.usage);
+            let elapsed = begin.elapsed();
+            self.observer.event(&RunEvent::Generated { iteration, response: response.clone(), elapsed });
+        }
+        Ok(generated)
     }
 
     async fn execute(&mut self, batch: Batch) -> Result<Next, Ended> {
@@ -232,7 +267,7 @@ impl Run<'_> {
             self.observer.event(&RunEvent::StepCompleted { step, pending });
         }
         match recorded.next {
-            Next::Continue { .. } if self.cancellation.is_cancelled() => Err(Ended(RunOutcome::Cancelled)),
+            Next::Continue { .. } if self.cancellation.is_cancelled() => Err(Ended::from(RunOutcome::Cancelled)),
             next => Ok(next),
         }
     }

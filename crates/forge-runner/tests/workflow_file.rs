@@ -2,13 +2,15 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic, also outside its own function")]
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 use std::path::Path;
 
-use forge_backend::{ReasoningReplay, Sampling, ToolMode};
+use forge_backend::{ContextBudget, ReasoningReplay, Sampling, ToolMode};
 use forge_core::{
-    Arguments, Budgets, CallId, ConstraintMode, HintMode, Ladder, Outcome, Prerequisite, Respond, StepOrder, TextPolicy,
+    Arguments, Budgets, CallId, Compactor, ConstraintMode, HintMode, Ladder, Outcome, Prerequisite, Respond, StepOrder,
+    TextPolicy, TieredCompact,
 };
-use forge_runner::{LoadedWorkflow, RunnerOptions, ToolContext, WorkflowFile};
+use forge_runner::{ContextOptions, LoadedWorkflow, RunnerOptions, ToolContext, WorkflowFile};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -54,7 +56,13 @@ fn every_key_arrives() {
     assert_eq!(["list", "search", "report"].map(|tool| workflow.failure_limit(tool)), [5, 6, 2]);
     let sampling = Sampling { temperature: Some(0.0), top_p: Some(0.9), seed: Some(7) };
     let (tool_mode, reasoning) = (Some(ToolMode::Prompted), ReasoningReplay::Last);
-    let options = RunnerOptions { max_tokens: 400, retry_max_tokens: Some(800), tool_mode, reasoning, sampling };
+    let context = ContextOptions::new(
+        ContextBudget::Tokens(NonZeroU64::new(6000).unwrap()),
+        Compactor::Tiered(TieredCompact::with_thresholds(3, [0.5, 0.7, 0.9]).unwrap()),
+    );
+    let context = context.warn_at([0.8]).unwrap();
+    let options =
+        RunnerOptions { max_tokens: 400, retry_max_tokens: Some(800), tool_mode, reasoning, sampling, context };
     assert_eq!(loaded.options, options);
 }
 

@@ -132,6 +132,8 @@ fn server_name(has_props: bool, listed: Option<&Model>) -> &'static str {
         Some("llamacpp") => "llama.cpp",
         Some("vllm") => "vLLM",
         Some("sglang") => "SGLang",
+        // The namespace of its own models.
+        Some("library") => "Ollama",
         Some(_) | None => "",
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use forge_backend::{Backend, OpenAiCompatible, OpenAiConfig, RetryPolicy, Retrying, Secret, ToolMode};
+use forge_backend::{Backend, ContextBudget, OpenAiCompatible, OpenAiConfig, RetryPolicy, Retrying, Secret, ToolMode};
 use forge_core::GuardrailSet;
 use forge_runner::{
     LoadOptions, LoadedWorkflow, Observer, RunEvent, RunOutcome, RunReport, Runner, RunnerOptions, Seed,
@@ -55,6 +55,12 @@ pub(crate) struct RunArgs {
     /// before what the file says.
     #[arg(long, value_name = "MODE")]
     tool_mode: Option<ToolModeArg>,
+
+    /// How many tokens the conversation may have before it is shortened, in the place of the file's `[context]`: a number,
+    /// `backend` for the window that the server says it has, `full` for the whole window also where Ollama doesn't say it, or
+    /// `fast` for half of `full`.
+    #[arg(long, value_name = "TOKENS|backend|full|fast")]
+    context_budget: Option<ContextBudget>,
 
     #[command(flatten)]
     output: OutputArgs,
@@ -148,6 +154,9 @@ pub(crate) async fn run(args: RunArgs) -> anyhow::Result<Exit> {
         Some(ToolModeArg::Native) => Some(ToolMode::Native),
         Some(ToolModeArg::Prompt) => Some(ToolMode::Prompted),
     };
+    if let Some(budget) = args.context_budget {
+        loaded.options.context.budget = budget;
+    }
     let task = task(args.task)?;
     let backend = match connect(&args.server) {
         Ok(backend) => backend,

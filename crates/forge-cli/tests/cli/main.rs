@@ -9,6 +9,7 @@
 
 mod architecture;
 mod check;
+mod context;
 mod models;
 mod parse;
 mod quickstart;

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// Why a context can't be managed so.
@@ -13,7 +15,7 @@ pub enum InvalidContext {
     #[error("`{field}` is {value}, but a share of the budget is above 0 and at most 1; the default is 0.75")]
     Share {
         /// The field, such as `thresholds[1]`.
-        field: String,
+        field: ShareField,
         /// The value.
         value: f64,
     },
@@ -21,12 +23,28 @@ pub enum InvalidContext {
     #[error("`{field}` is {value}, below the {before} before it; write shares of the budget in rising order")]
     Order {
         /// The field, such as `thresholds[1]`.
-        field: String,
+        field: ShareField,
         /// The value.
         value: f64,
         /// The one before it.
         before: f64,
     },
+}
+
+/// A field that holds shares of a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShareField {
+    /// Its name.
+    pub name: &'static str,
+    /// Which of several shares, from 0; none where there is one.
+    pub index: Option<usize>,
+}
+
+impl fmt::Display for ShareField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)?;
+        self.index.map_or(Ok(()), |index| write!(f, "[{index}]"))
+    }
 }
 
 /// A conversation that doesn't fit the budget even after all phases of its strategy.
@@ -42,8 +60,8 @@ pub struct ContextBudgetExceeded {
 }
 
 /// Checks shares of a budget: each above 0 and at most 1, none below the one before it.
-pub(super) fn check_shares(name: &str, shares: &[f64]) -> Result<(), InvalidContext> {
-    let field = |index: usize| if shares.len() == 1 { name.to_owned() } else { format!("{name}[{index}]") };
+pub(super) fn check_shares(name: &'static str, shares: &[f64]) -> Result<(), InvalidContext> {
+    let field = |index: usize| ShareField { name, index: (shares.len() > 1).then_some(index) };
     let mut before = 0.0;
     for (index, &value) in shares.iter().enumerate() {
         if !(value > 0.0 && value <= 1.0) {

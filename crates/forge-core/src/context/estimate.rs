@@ -50,18 +50,32 @@ impl Counted {
     }
 }
 
-/// How many tokens a message has, by its length.
-pub fn estimate_message(message: &Message) -> u64 {
-    weight(message).div_ceil(BYTES_PER_TOKEN)
+/// Whether the model's earlier thinking is in its prompts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Thinking {
+    /// It isn't sent again, so it counts nothing.
+    #[default]
+    Dropped,
+    /// It is.
+    Sent,
 }
 
-/// What a message takes of a prompt, in bytes. Thinking isn't replayed to a model, so it weighs nothing.
-pub(super) fn weight(message: &Message) -> u64 {
+/// How many tokens a message has, by its length, without thinking.
+pub fn estimate_message(message: &Message) -> u64 {
+    weight(message, Thinking::Dropped).div_ceil(BYTES_PER_TOKEN)
+}
+
+/// What a message takes of a prompt, in bytes.
+pub(super) fn weight(message: &Message, thinking: Thinking) -> u64 {
     let text = match message {
         Message::System { content } | Message::User { content, .. } => bytes(content),
-        Message::Assistant { content, calls, reasoning: _ } => {
+        Message::Assistant { content, calls, reasoning } => {
             let calls = calls.iter().map(|call| bytes(&call.name) + bytes(call.arguments.as_str()) + MARKUP_BYTES);
-            bytes(content) + calls.sum::<u64>()
+            let thought = match thinking {
+                Thinking::Dropped => 0,
+                Thinking::Sent => bytes(reasoning),
+            };
+            bytes(content) + thought + calls.sum::<u64>()
         }
         Message::Tool { content, name, .. } => bytes(content) + bytes(name),
     };

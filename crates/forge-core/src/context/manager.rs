@@ -3,7 +3,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::error::{ContextBudgetExceeded, InvalidContext, check_shares};
-use super::estimate::{Counted, Estimate, estimate, weight, weight_of_tools};
+use super::estimate::{Counted, Estimate, Thinking, estimate, weight, weight_of_tools};
 use super::strategy::CompactionStrategy;
 use super::summary::place_summary;
 use crate::{Message, ToolSpec};
@@ -28,6 +28,7 @@ pub struct ContextManager {
     warn_at: Vec<f64>,
     /// Bytes of what is in every prompt beside the messages.
     fixed: u64,
+    thinking: Thinking,
     state: ContextState,
 }
 
@@ -109,7 +110,14 @@ impl ContextManager {
             return Err(InvalidContext::Budget);
         }
         check_shares("thresholds", strategy.thresholds())?;
-        Ok(Self { budget, strategy, warn_at: Vec::new(), fixed: 0, state: ContextState::default() })
+        Ok(Self {
+            budget,
+            strategy,
+            warn_at: Vec::new(),
+            fixed: 0,
+            thinking: Thinking::default(),
+            state: ContextState::default(),
+        })
     }
 
     /// Warns once when each of these shares of the budget is passed, and again after a compaction.
@@ -126,6 +134,13 @@ impl ContextManager {
     #[must_use]
     pub fn with_tools(mut self, tools: &[ToolSpec]) -> Self {
         self.fixed = weight_of_tools(tools);
+        self
+    }
+
+    /// Says whether the model's earlier thinking is in its prompts; it isn't by default.
+    #[must_use]
+    pub fn with_thinking(mut self, thinking: Thinking) -> Self {
+        self.thinking = thinking;
         self
     }
 
@@ -217,7 +232,8 @@ impl ContextManager {
     /// Weighs what was appended: the cost doesn't depend on the length of the conversation.
     fn weigh(&mut self, messages: &[Message]) {
         let Some(added) = messages.get(self.state.weighed..) else { return self.recount(messages) };
-        self.state.bytes = added.iter().map(weight).fold(self.state.bytes, u64::saturating_add);
+        self.state.bytes =
+            added.iter().map(|message| weight(message, self.thinking)).fold(self.state.bytes, u64::saturating_add);
         self.state.weighed = messages.len();
     }
 

@@ -25,7 +25,7 @@ impl SlidingWindow {
         if keep_recent == 0 {
             return Err(InvalidContext::KeepRecent);
         }
-        check_shares("threshold", &[threshold])?;
+        check_shares("thresholds", &[threshold])?;
         Ok(Self { keep_recent, threshold: [threshold] })
     }
 }

@@ -3,6 +3,10 @@ use crate::{Arguments, CallId, Message, ResultKind, ToolCall, UserOrigin};
 
 mod properties;
 
+fn weight(message: &Message) -> u64 {
+    estimate::weight(message, Thinking::Dropped)
+}
+
 fn turn(content: &str, calls: &[(&str, &str)]) -> Message {
     let call = |(id, arguments): &(&str, &str)| ToolCall {
         id: CallId::new(*id),
@@ -151,8 +155,8 @@ fn an_invalid_configuration_is_refused_with_its_field() {
         (ContextManager::new(0, NoCompact).unwrap_err(), "`budget` is 0"),
         (TieredCompact::new(0, 0.5).unwrap_err(), "`keep_recent` is 0"),
         (SlidingWindow::new(0, 0.5).unwrap_err(), "`keep_recent` is 0"),
-        (TieredCompact::new(1, 0.0).unwrap_err(), "`threshold` is 0"),
-        (SlidingWindow::new(1, f64::NAN).unwrap_err(), "`threshold` is NaN"),
+        (TieredCompact::new(1, 0.0).unwrap_err(), "`thresholds` is 0"),
+        (SlidingWindow::new(1, f64::NAN).unwrap_err(), "`thresholds` is NaN"),
         (TieredCompact::with_thresholds(1, [0.5, 1.5, 1.6]).unwrap_err(), "`thresholds[1]` is 1.5"),
         (
             TieredCompact::with_thresholds(1, [0.5, 0.8, 0.7]).unwrap_err(),
@@ -170,7 +174,7 @@ fn phases_follow_each_other_only_as_far_as_needed() {
     let needed_after = |phases: usize| {
         let mut messages = conversation();
         (1..=phases).for_each(|phase| TieredCompact::default().compact(phase, &mut messages));
-        messages.iter().map(estimate::weight).sum::<u64>().div_ceil(BYTES_PER_TOKEN)
+        messages.iter().map(weight).sum::<u64>().div_ceil(BYTES_PER_TOKEN)
     };
     for phases in 0..=3 {
         // Three quarters of it are just enough for what these phases leave.
@@ -221,10 +225,19 @@ fn after_a_compaction_the_count_shrinks_with_the_text() {
     let by_length = context.fit(&mut messages, None).unwrap().estimate.tokens;
     context.counted(Some(by_length * 2));
     let after = context.compact_fully(&mut messages, None).unwrap().estimate;
-    let by_length_after: u64 = messages.iter().map(estimate::weight).sum::<u64>().div_ceil(BYTES_PER_TOKEN);
+    let by_length_after: u64 = messages.iter().map(weight).sum::<u64>().div_ceil(BYTES_PER_TOKEN);
     assert!(after.tokens.abs_diff(2 * by_length_after) <= 2, "{after:?} of twice {by_length_after}");
     messages.push(Message::input("on"));
     assert_eq!(context.fit(&mut messages, None).unwrap().estimate.tokens, after.tokens + 5);
+}
+
+#[test]
+fn thinking_counts_where_it_is_sent() {
+    let estimated = |thinking: Thinking| {
+        let mut context = ContextManager::new(10_000, NoCompact).unwrap().with_thinking(thinking);
+        context.fit(&mut vec![turn("", &[])], None).unwrap().estimate.tokens
+    };
+    assert_eq!(estimated(Thinking::Sent), estimated(Thinking::Dropped) + 1);
 }
 
 #[test]

@@ -37,7 +37,7 @@ impl TieredCompact {
     /// # Errors
     /// When `keep_recent` is 0 or the share isn't above 0 and at most 1.
     pub fn new(keep_recent: usize, threshold: f64) -> Result<Self, InvalidContext> {
-        check_shares("threshold", &[threshold])?;
+        check_shares("thresholds", &[threshold])?;
         Self::with_thresholds(keep_recent, [threshold; 3])
     }
 

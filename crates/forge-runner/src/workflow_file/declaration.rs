@@ -10,14 +10,14 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::Diagnostic;
-use super::keys::{BUDGETS, FILE, GENERATION, PREREQUISITE, TOOL};
+use super::keys::{BUDGETS, CONTEXT, FILE, GENERATION, PREREQUISITE, TOOL};
 use super::places::{Places, PrerequisitePlace};
-use super::prompt;
 use super::table::{At, Problems, Table};
 use super::tool_table::{Surroundings, Tolerance, ToolReader, unknown_parameters};
 use super::variables::Variables;
 use super::{FilePlace, LoadOptions};
-use crate::{BindError, BoundWorkflow, RunnerOptions, TemplateFolder, Tools};
+use super::{context_table, prompt};
+use crate::{BindError, BoundWorkflow, ContextOptions, RunnerOptions, TemplateFolder, Tools};
 
 /// Reads the declarations of a file, keeping where each stands.
 pub(super) struct Declaration<'f> {
@@ -59,7 +59,8 @@ impl<'f> Declaration<'f> {
         self.declare(|builder| builder.guardrails(options.guardrails));
         self.read_templates(place.path, options.templates.as_ref());
         self.read_budgets();
-        let generation = self.read_generation();
+        let mut generation = self.read_generation();
+        generation.context = self.read_context();
         let workflow = self.build(prompt.as_ref())?;
         if !self.problems.is_empty() {
             return None;
@@ -295,6 +296,13 @@ impl<'f> Declaration<'f> {
             seed: table.integer("seed", 0, i128::from(u32::MAX)).map(|at| at.value),
         };
         options
+    }
+
+    fn read_context(&self) -> ContextOptions {
+        match self.file.table("context") {
+            Some((table, _)) => context_table::read(&Table::new(table, &CONTEXT, self.problems)),
+            None => ContextOptions::default(),
+        }
     }
 
     /// A terminal tool that was named in a wrong place or way is one problem, not two.

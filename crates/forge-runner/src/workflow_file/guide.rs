@@ -11,7 +11,7 @@ const GUIDE: &str = include_str!("../../../../docs/workflow-files.md");
 #[test]
 fn each_key_has_a_row() {
     for (keys, key) in ALL.iter().flat_map(|keys| keys.names.iter().map(move |key| (keys, key))) {
-        let is_table = ["variables", "tools", "prerequisites", "budgets", "generation"].contains(key);
+        let is_table = ["variables", "tools", "prerequisites", "budgets", "generation", "context"].contains(key);
         let described = if is_table { format!("[{key}") } else { format!("\n| `{key}` |") };
         assert!(GUIDE.contains(&described), "the guide doesn't describe `{key}`, a key {}", keys.place);
     }

@@ -34,6 +34,7 @@ pub(super) const FILE: Keys = Keys {
         "prerequisites",
         "budgets",
         "generation",
+        "context",
     ],
 };
 
@@ -87,8 +88,11 @@ pub(super) const GENERATION: Keys = Keys {
     ],
 };
 
+pub(super) const CONTEXT: Keys =
+    Keys { place: "of `[context]`", names: &["budget", "strategy", "keep_recent", "thresholds", "warn_at"] };
+
 /// All tables.
-pub(super) const ALL: [&Keys; 6] = [&FILE, &VARIABLE, &TOOL, &PREREQUISITE, &BUDGETS, &GENERATION];
+pub(super) const ALL: [&Keys; 7] = [&FILE, &VARIABLE, &TOOL, &PREREQUISITE, &BUDGETS, &GENERATION, &CONTEXT];
 
 /// Where a key belongs that stands in a wrong table, if only one kind of table has it.
 pub(super) fn home_of(key: &str) -> Option<&'static str> {

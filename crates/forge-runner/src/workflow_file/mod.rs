@@ -1,5 +1,6 @@
 //! Workflow files.
 
+mod context_table;
 mod declaration;
 mod json;
 mod keys;

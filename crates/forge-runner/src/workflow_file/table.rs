@@ -111,6 +111,24 @@ impl<'f> Table<'f> {
         }
     }
 
+    /// Numbers: one alone, or a list. None where the key is absent or a value has a wrong type.
+    pub(super) fn numbers(&self, key: &str) -> Option<At<Vec<At<f64>>>> {
+        let value = self.value(key)?;
+        let number = |item: &Spanned<DeValue<'_>>, name: &str| match number_of(item.get_ref()) {
+            Some(number) => Some(At::new(number, item.span())),
+            None => self.wrong_type(name, item, "a number"),
+        };
+        let numbers = match value.get_ref().as_array() {
+            Some(items) => {
+                let name = format!("an element of `{key}`");
+                items.iter().map(|item| number(item, &name)).collect::<Option<Vec<_>>>()?
+            }
+            None if number_of(value.get_ref()).is_some() => vec![number(value, key)?],
+            None => return self.wrong_type(key, value, "a number, or a list of numbers"),
+        };
+        Some(At::new(numbers, value.span()))
+    }
+
     /// One of several words.
     pub(super) fn word<T: Copy>(&self, key: &str, words: &[(&str, T)]) -> Option<At<T>> {
         let text = self.string(key)?;

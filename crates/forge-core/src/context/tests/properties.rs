@@ -103,8 +103,8 @@ fn assert_holds(
     assert_eq!(said(&after), said(before), "what was said stays");
     let recent = &before[old_messages(before, keep_recent)..];
     assert!(after.ends_with(recent), "the last iterations stay");
-    let weight = |messages: &[Message]| messages.iter().map(estimate::weight).sum::<u64>();
-    assert!(weight(&after) <= weight(before) && after.len() <= before.len(), "it never grows");
+    let whole = |messages: &[Message]| messages.iter().map(weight).sum::<u64>();
+    assert!(whole(&after) <= whole(before) && after.len() <= before.len(), "it never grows");
     let mut remaining = calls(before).into_iter();
     assert!(calls(&after).into_iter().all(|id| remaining.any(|other| other == id)), "the order stays");
     let mut again = after.clone();

@@ -1,6 +1,7 @@
 //! The loop, driven by a backend that answers by script.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test may panic, also outside its own function")]
 
+mod context;
 mod scripted;
 
 use std::collections::BTreeMap;

@@ -29,18 +29,24 @@ pub(crate) struct Scripted {
     requests: Mutex<Vec<ModelRequest>>,
     down: Mutex<Option<BackendError>>,
     capabilities: Capabilities,
+    window: Option<u64>,
 }
 
 impl Scripted {
     pub(crate) fn new(steps: impl IntoIterator<Item = Step>) -> Self {
         let steps = Mutex::new(steps.into_iter().collect());
         let capabilities = Capabilities { native_tools: true, ..Capabilities::default() };
-        Self { steps, requests: Mutex::default(), down: Mutex::new(None), capabilities }
+        Self { steps, requests: Mutex::default(), down: Mutex::new(None), capabilities, window: None }
     }
 
     /// One that can do this.
     pub(crate) fn able(self, capabilities: Capabilities) -> Self {
         Self { capabilities, ..self }
+    }
+
+    /// One with a window of so many tokens.
+    pub(crate) fn with_window(self, tokens: u64) -> Self {
+        Self { window: Some(tokens), ..self }
     }
 
     /// One that can't even be asked what it is.
@@ -86,6 +92,7 @@ impl Backend for Scripted {
             None => Ok(BackendInfo {
                 model: "scripted".to_owned(),
                 capabilities: self.capabilities,
+                context_window: self.window,
                 ..BackendInfo::default()
             }),
         };
