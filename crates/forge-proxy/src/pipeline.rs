@@ -169,7 +169,8 @@ impl Session {
             Choice::Required => self.turn.offered.toolset().names().cloned().collect(),
             Choice::Forced(tool) => vec![ToolName::from(tool.as_str())],
         };
-        if self.correction.constraint == Constraint::Free && self.shared.upstream.known().await.enforces_schemas {
+        let strict = matches!(self.correction.constraint, Constraint::Only(_));
+        if !strict && self.shared.upstream.known().await.enforces_schemas {
             self.correction.constraint = Constraint::Only(due);
             self.as_written = false;
         }

@@ -14,6 +14,8 @@ mod turns;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 pub use self::change::{HistoryChange, HistoryChangeKind};
@@ -101,18 +103,19 @@ fn calls(message: &Map<String, Value>) -> &[Value] {
     message.get("tool_calls").and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// A message's content as one text; parts that aren't text are left out.
+/// A message's content as one text. What isn't text is named, so that nobody believes that the model has seen it.
 pub(super) fn text_of(content: &Value) -> String {
     match content {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            let texts = parts.iter().filter_map(|part| match part {
-                Value::String(text) => Some(text.as_str()),
-                part => part.get("text").and_then(Value::as_str),
-            });
-            texts.collect::<Vec<_>>().join("\n\n")
-        }
+        Value::Array(parts) => parts.iter().map(text_of_part).collect::<Vec<_>>().join("\n\n"),
         other => other.to_string(),
+    }
+}
+
+fn text_of_part(part: &Value) -> Cow<'_, str> {
+    match part.as_str().or_else(|| part.get("text")?.as_str()) {
+        Some(text) => text.into(),
+        None => format!("[{} left out]", part.get("type").and_then(Value::as_str).unwrap_or("a part")).into(),
     }
 }

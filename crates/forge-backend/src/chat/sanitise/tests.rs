@@ -182,7 +182,7 @@ fn content_is_one_text_where_the_server_takes_nothing_else() {
     let parts = json!([{"type": "text", "text": "a"}, {"type": "image_url", "image_url": {"url": "data:,"}}, "b"]);
     let shape = HistoryShape { content: ContentForm::Text, ..HistoryShape::default() };
     let (messages, changes) = shaped(&[json!({"role": "user", "content": parts})], shape);
-    assert_eq!((messages, changes.len()), (vec![said("user", "a\n\nb")], 1));
+    assert_eq!((messages, changes.len()), (vec![said("user", "a\n\n[image_url left out]\n\nb")], 1));
 }
 
 #[test]
