@@ -328,7 +328,8 @@ impl Reader<'_> {
             }
             return self.fenced(body, kind).map_or(Piece::Nothing, |calls| Piece::Calls(text.len(), calls));
         };
-        if self.more() && start + after == text.len() {
+        // The line that closes may go on, and then it closes nothing: blanks behind the marks tell nothing yet.
+        if self.more() && !body.get(after..).is_some_and(|behind| behind.contains('\n')) {
             return Piece::More;
         }
         let ended = Reader { place: Place { finish: Some(FinishReason::Stop), ..self.place }, ..*self };

@@ -174,3 +174,25 @@ proptest! {
         prop_assert_eq!(meaning(&second), meaning(&first));
     }
 }
+
+/// Texts that fuzzing found to be read one way whole and another way in pieces, before that was mended.
+const FOUND: &[&str] = &[
+    "```json\n{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}\n```\u{b}\u{b} goes on\"}",
+    "```json\n{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}\n```  and more",
+    "```json\n{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}``` \t x",
+    "```\n{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}\n```\u{b}",
+    "~~~json\n{\"name\": \"f\", \"arguments\": {\"a\": \"x\"}}\n~~~ \u{b}y\n~~~\n",
+];
+
+#[test]
+fn what_fuzzing_found_is_read_the_same_in_pieces() {
+    for text in FOUND {
+        for reason in [FinishReason::Stop, FinishReason::Length] {
+            let options = ParserOptions::default();
+            let whole = parse(&toolset(), &options, text, reason);
+            for size in 1..text.chars().count() {
+                assert_eq!(in_pieces(text, size, &options, reason), whole, "{text:?} in pieces of {size}");
+            }
+        }
+    }
+}
